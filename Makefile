@@ -1,0 +1,75 @@
+# Each target sets up what it needs: a machine with Python 3.11 or later, its venv module and make is enough.
+#
+#   make demo    a fleet of simulated devices against a real aggregator (ONCE=1: exit after the table)
+#   make test    every test, in under five minutes
+#   make check   format, lint, types, the rules of the house, the wire
+#   make bench   every figure that the README states
+#   make proto   the generated code, anew
+#   make lock    the locked requirements, anew
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PROTO_VENV := .venv-proto
+PROTO_READY := $(PROTO_VENV)/.ready
+DEVICES ?= 10000
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-deep check bench proto lock format clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+$(READY): requirements/dev.txt client/pyproject.toml aggregator/pyproject.toml
+	@echo "Setting up $(VENV) (once; about half a minute)..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Deniable needs Python 3.11 or later: make PYTHON=python3.12"; exit 2; }
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
+	@touch $@
+
+$(PROTO_READY): requirements/proto.txt
+	@$(PYTHON) -m venv --clear $(PROTO_VENV)
+	@$(PROTO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(PROTO_VENV) $(PROTO_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/proto.txt
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/deniable demo --devices $(DEVICES) $(if $(ONCE),--once)
+
+test: $(READY)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
+
+test-deep: $(READY)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
+
+check: $(READY) $(PROTO_READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools
+	$(BIN)/python tools/check_imports.py
+	$(BIN)/buf lint
+	$(BIN)/python tools/check_wire.py
+	$(PROTO_VENV)/bin/python tools/generate_proto.py --check
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+proto: $(PROTO_READY)
+	$(PROTO_VENV)/bin/python tools/generate_proto.py
+
+lock: $(READY)
+	for name in dev proto; do \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	    --no-emit-index-url --no-annotate requirements/$$name.in -o requirements/$$name.txt; done
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) $(PROTO_VENV) dist .pytest_cache .mypy_cache .ruff_cache

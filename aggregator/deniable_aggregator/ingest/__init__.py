@@ -1,0 +1,1 @@
+"""Takes batches in: check, accumulate, store, acknowledge."""

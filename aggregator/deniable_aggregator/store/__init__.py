@@ -1,0 +1,1 @@
+"""The counters in Redis or Valkey."""

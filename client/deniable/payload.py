@@ -1,0 +1,128 @@
+"""What a report carries: one of four payload shapes, known to both ends and to the sums in between.
+
+words:
+  payload   the randomised answer as it travels: 48 bits of an eight-byte row, or the bytes of a wide row
+  shape     which payloads a column has, and which counters they add up to
+  counters  the int64 vector of a column's sums; everything that is stored is one of these
+
+| shape   | payload                              | counters                                                |
+|---------|--------------------------------------|---------------------------------------------------------|
+| Symbol  | an integer below `size`              | how often each was sent (`size`)                        |
+| Bitmap  | `size` bits, `weight` of them set    | reports, then how often each bit was set (1 + `size`)   |
+| Integer | an integer below `size` <= 2^32      | reports, sum, and the sum of squares in two limbs (4)   |
+| Vector  | `size` entries within +-`bound`      | reports, the sums, the sums of squares (1 + 3 `size`)   |
+
+A square y^2 is added as `y^2 mod 2^32` and `y^2 div 2^32`, so that no counter leaves 63 bits before 2^31
+reports of the largest payload: sums of squares stay exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PAYLOAD_BITS", "Bitmap", "Integer", "Shape", "Symbol", "Vector"]
+
+PAYLOAD_BITS = 48
+"""The bits that an eight-byte row has for a payload."""
+
+_INTEGER_LIMIT = 1 << 32
+_BOUND_LIMIT = 1 << 31
+
+
+def _check(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One of `size` symbols; counted by occurrence."""
+
+    size: int
+    """Payloads are the integers from 0 to size - 1."""
+
+    def __post_init__(self) -> None:
+        _check(2 <= self.size <= 1 << PAYLOAD_BITS, f"a symbol has 2 to 2^48 values, not {self.size}")
+
+    @property
+    def wide(self) -> bool:
+        """Whether the payload needs a wide row."""
+        return False
+
+    @property
+    def counters(self) -> int:
+        """How many counters the column has."""
+        return self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Bitmap:
+    """A set of bits; each bit is added up."""
+
+    size: int
+    """How many bits there are; bit i of the payload is number i."""
+    weight: int | None = None
+    """How many of them are set in every report, where that is fixed."""
+
+    def __post_init__(self) -> None:
+        _check(self.size >= 1, f"a bitmap has at least 1 bit, not {self.size}")
+        if self.weight is not None:
+            _check(0 < self.weight < self.size, f"a weight lies between 0 and {self.size}, not {self.weight}")
+
+    @property
+    def wide(self) -> bool:
+        """Whether the payload needs a wide row."""
+        return self.size > PAYLOAD_BITS
+
+    @property
+    def counters(self) -> int:
+        """How many counters the column has."""
+        return 1 + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer; added up, and its square too."""
+
+    size: int
+    """Payloads are the integers from 0 to size - 1."""
+
+    def __post_init__(self) -> None:
+        _check(2 <= self.size <= _INTEGER_LIMIT, f"an integer has 2 to 2^32 values, not {self.size}")
+
+    @property
+    def wide(self) -> bool:
+        """Whether the payload needs a wide row."""
+        return False
+
+    @property
+    def counters(self) -> int:
+        """How many counters the column has."""
+        return 4
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A list of integers; each entry is added up, and its square too."""
+
+    size: int
+    """How many entries there are."""
+    bound: int
+    """Every entry lies between -bound and +bound."""
+
+    def __post_init__(self) -> None:
+        _check(self.size >= 1, f"a vector has at least 1 entry, not {self.size}")
+        _check(1 <= self.bound < _BOUND_LIMIT, f"a bound lies between 1 and 2^31 - 1, not {self.bound}")
+
+    @property
+    def wide(self) -> bool:
+        """Whether the payload needs a wide row."""
+        return True
+
+    @property
+    def counters(self) -> int:
+        """How many counters the column has: reports, sums, then the low and the high limbs of the squares."""
+        return 1 + 3 * self.size
+
+
+Shape = Symbol | Bitmap | Integer | Vector

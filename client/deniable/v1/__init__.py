@@ -1,0 +1,1 @@
+"""The wire: generated from proto/deniable/v1 by `make proto`, checked in."""

