@@ -1,0 +1,164 @@
+"""Reads one table of a collection file: takes the keys that it knows, and names what is wrong with the rest."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from deniable.epsilon import Epsilon, rational
+from deniable.errors import Problem
+
+__all__ = ["Section", "nearest"]
+
+_Value = TypeVar("_Value")
+_REQUIRED: Any = object()
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant."""
+    close = difflib.get_close_matches(word.lower(), list(known), n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    known = sorted(known)
+    close = nearest(word, known)
+    return f"did you mean {close!r}?" if close else f"known: {', '.join(known)}"
+
+
+class Section:
+    """One table of the file, with the problems found so far; taking a key marks it as known."""
+
+    def __init__(self, file: str, where: str, table: dict[str, Any], problems: list[Problem]) -> None:
+        self.where = where
+        self._file = file
+        self._table = table
+        self._known: set[str] = set()
+        self._problems = problems
+
+    def wrong(self, key: str, what: str) -> None:
+        """Note a problem with one key."""
+        where = ".".join(part for part in (self.where, key) if part)
+        self._problems.append(Problem(self._file, where, what))
+
+    def has(self, key: str) -> bool:
+        """Whether the file gives the key."""
+        return key in self._table
+
+    def take(self, key: str, read: Callable[[Any], _Value], default: _Value = _REQUIRED) -> _Value | None:
+        """The key's value as `read` makes it; a ValueError or TypeError of `read` is a problem, and None."""
+        self._known.add(key)
+        if key not in self._table:
+            if default is _REQUIRED:
+                self.wrong(key, "missing")
+                return None
+            return default
+        try:
+            return read(self._table[key])
+        except (ValueError, TypeError) as error:
+            self.wrong(key, str(error))
+            return None
+
+    def section(self, key: str) -> Section:
+        """A table below this one; empty where it is missing, so that what it lacks is named key by key."""
+        self._known.add(key)
+        table = self.take(key, a_table) if self.has(key) else None
+        where = ".".join(part for part in (self.where, key) if part)
+        return Section(self._file, where, table or {}, self._problems)
+
+    def sections(self) -> Iterable[tuple[str, Section]]:
+        """Every table below this one, by name."""
+        for key in self._table:
+            yield key, self.section(key)
+
+    def keys(self) -> list[str]:
+        """Every key that the file gives."""
+        return list(self._table)
+
+    def finish(self) -> None:
+        """Note every key that nobody took."""
+        for key in self._table:
+            if key not in self._known:
+                self.wrong(key, f"unknown key; {_hint(key, self._known)}")
+
+
+def a_table(value: Any) -> dict[str, Any]:
+    """A table."""
+    if not isinstance(value, dict):
+        raise TypeError(f"must be a table, not {_shown(value)}")
+    return value
+
+
+def a_text(value: Any) -> str:
+    """A text that says something."""
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError(f"must be a text that is not empty, not {_shown(value)}")
+    return value
+
+
+def a_flag(value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise TypeError(f"must be true or false, not {_shown(value)}")
+    return value
+
+
+def a_number(value: Any) -> Fraction:
+    """A finite number, exactly as written."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise TypeError(f"must be a number, not {_shown(value)}")
+    return rational(value)
+
+
+def an_epsilon(value: Any) -> Epsilon:
+    """What an answer costs."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+        raise TypeError(f'must be a number, or a logarithm such as "ln 3", not {_shown(value)}')
+    return Epsilon.of(value)
+
+
+def whole(low: int, high: int) -> Callable[[Any], int]:
+    """A whole number within bounds."""
+
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}, not {_shown(value)}")
+        return value
+
+    return read
+
+
+def one_of(known: Iterable[str]) -> Callable[[Any], str]:
+    """One of some words."""
+    words = list(known)
+
+    def read(value: Any) -> str:
+        if value not in words:
+            hint = _hint(value, words) if isinstance(value, str) else f"known: {', '.join(sorted(words))}"
+            raise ValueError(f"unknown word {_shown(value)}; {hint}")
+        return str(value)
+
+    return read
+
+
+def distinct_texts(low: int, high: int) -> Callable[[Any], tuple[str, ...]]:
+    """A list of texts, all different."""
+
+    def read(value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or not low <= len(value) <= high:
+            count = f"{len(value)} of them" if isinstance(value, list) else _shown(value)
+            raise ValueError(f"must be a list of {low} to {high} texts, not {count}")
+        texts = [a_text(item) for item in value]
+        if len(set(texts)) < len(texts):
+            twice = next(text for index, text in enumerate(texts) if text in texts[:index])
+            raise ValueError(f"has {twice!r} twice")
+        return tuple(texts)
+
+    return read
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, Decimal) else repr(value)

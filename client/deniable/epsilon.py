@@ -1,0 +1,126 @@
+"""Epsilon, exactly: what a device pays for an answer, and the ratio of probabilities that it buys.
+
+words:
+  epsilon   the privacy cost of an answer: P(out | a) <= e^epsilon P(out | b) for any two answers a and b
+  value     epsilon as a rational; what the ledger charges
+  exp       a rational that is at most e^value; what mechanisms are built from
+
+`epsilon = 1.0` in a collection file is the rational 1, not the nearest double; `epsilon = "ln 3"` is the cost of
+the two-coin survey, whose ratio is exactly 3. Only rationals go further, so that two machines build the same
+thresholds and a test can prove the ratio.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+__all__ = ["Epsilon", "exp_lower", "rational"]
+
+LIMIT = 32
+"""No larger epsilon is accepted: e^32 to one is no deniability in any sense."""
+
+_EXP_BITS = 256
+_LN = re.compile(r"ln\s*\(?\s*(\d+(?:\.\d+)?(?:/\d+)?)\s*\)?")
+_LN_STEP = Fraction(1, 10**12)
+
+
+def exp_lower(exponent: Fraction) -> Fraction:
+    """A rational at most e^exponent, and less than 2^-240 below it, for 0 <= exponent.
+
+    Every term of the Taylor series is rounded down and the series is cut off: both only lower the sum. The
+    exponent is halved until it is at most 1, and the sum squared as often, rounded down each time.
+    """
+    if exponent < 0:
+        raise ValueError(f"exp_lower takes no negative exponent, {exponent}")
+    halvings = max(0, (exponent.numerator // exponent.denominator).bit_length())
+    numerator, denominator = exponent.numerator, exponent.denominator << halvings
+    bits = _EXP_BITS + 4 * halvings
+    term = total = 1 << bits
+    order = 0
+    while term:
+        order += 1
+        term = term * numerator // (denominator * order)
+        total += term
+    for _ in range(halvings):
+        total = total * total >> bits
+    return Fraction(total, 1 << bits)
+
+
+def rational(value: float | Decimal | Fraction) -> Fraction:
+    """The number as written: a decimal stays the decimal, a float becomes the shortest decimal that reads back."""
+    if isinstance(value, bool):
+        raise TypeError("a truth value is no number")
+    if isinstance(value, float):
+        value = Decimal(repr(value))
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise ValueError(f"must be finite, not {value}")
+    return Fraction(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon:
+    """What an answer costs, with a certified lower bound on e^epsilon."""
+
+    value: Fraction
+    """The cost; for a logarithm rounded up, by less than 1e-12."""
+    exp: Fraction
+    """At most e^value, and as near to it as 2^-240; exact for a logarithm."""
+    text: str
+    """As it is written in a collection file."""
+
+    @classmethod
+    def of(cls, value: float | Decimal | Fraction | str | Epsilon) -> Epsilon:
+        """The epsilon of a number, or of a logarithm written as "ln 3" or "ln(3/2)"."""
+        if isinstance(value, Epsilon):
+            return value
+        if isinstance(value, str):
+            return cls._of_logarithm(value)
+        cost = rational(value)
+        _check_cost(cost)
+        return cls(cost, exp_lower(cost), _text(cost))
+
+    @classmethod
+    def _of_logarithm(cls, text: str) -> Epsilon:
+        match = _LN.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f'must be a number or a logarithm such as "ln 3", not {text!r}')
+        odds = Fraction(match.group(1))
+        if odds <= 1:
+            raise ValueError(f"must be greater than 0, not {text!r}")
+        low, high = Fraction(0), Fraction(LIMIT + 1)
+        while high - low > _LN_STEP / 2:  # the least multiple of the step whose exponential is certainly enough
+            middle = (low + high) / 2
+            low, high = (low, middle) if exp_lower(middle) >= odds else (middle, high)
+        cost = -(-high // _LN_STEP) * _LN_STEP
+        _check_cost(cost)
+        return cls(cost, odds, f"ln {odds}")
+
+    def part(self, parts: int) -> Epsilon:
+        """An equal share of it."""
+        if parts == 1:
+            return self
+        return Epsilon.of(self.value / parts)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _check_cost(cost: Fraction) -> None:
+    if cost <= 0:
+        raise ValueError(f"must be greater than 0, not {_text(cost)}")
+    if cost > LIMIT:
+        raise ValueError(f"must be at most {LIMIT}, not {_text(cost)}: beyond it nothing is deniable")
+
+
+def _text(value: Fraction) -> str:
+    """The shortest exact decimal where there is one, else the fraction."""
+    shortest = repr(float(value))
+    if Fraction(Decimal(shortest)) == value:
+        return shortest.removesuffix(".0")
+    return str(value)

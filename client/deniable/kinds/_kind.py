@@ -1,0 +1,52 @@
+"""What every kind is: a sort of question, its values, and the columns that an answer fills.
+
+words:
+  value     what the application records, checked
+  column    one mechanism collecting one thing; a simple kind has one
+  encode    chooses the column that a device answers and turns its value into that mechanism's input
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from deniable._section import Section
+from deniable.epsilon import Epsilon
+from deniable.mechanisms import Mechanism
+
+__all__ = ["Kind"]
+
+
+class Kind(ABC):
+    """One sort of question with its own parameters."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    """As it is written in a collection file."""
+    reducers: ClassVar[tuple[str, ...]]
+    """The ways to reduce an epoch's values that make sense here; the first is the default."""
+    mechanisms: ClassVar[tuple[str, ...]]
+    """The mechanisms that fit, by name."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, section: Section) -> Kind | None:
+        """The kind with its parameters, from its metric's table; None where that has problems."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Its parameters in plain JSON; part of the collection's digest."""
+
+    @abstractmethod
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """Its columns at this epsilon, by the mechanism named or by the best ("auto")."""
+
+    @abstractmethod
+    def check(self, value: Any) -> Any:
+        """The value in plain JSON; InvalidValueError, which says what is taken, where it is not taken."""
+
+    @abstractmethod
+    def encode(self, value: Any) -> tuple[int, int]:
+        """A column and its mechanism's input for a checked and reduced value."""

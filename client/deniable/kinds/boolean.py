@@ -1,0 +1,46 @@
+"""Boolean: yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from deniable._section import Section
+from deniable.epsilon import Epsilon
+from deniable.errors import InvalidValueError
+from deniable.kinds._kind import Kind
+from deniable.mechanisms import Mechanism, RandomizedResponse
+
+__all__ = ["Boolean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Kind):
+    """Yes or no, by randomized response."""
+
+    name: ClassVar[str] = "boolean"
+    reducers: ClassVar[tuple[str, ...]] = ("last", "any", "all", "sample")
+    mechanisms: ClassVar[tuple[str, ...]] = (RandomizedResponse.name,)
+
+    @classmethod
+    def read(cls, section: Section) -> Boolean:  # noqa: ARG003
+        """A boolean has no parameters."""
+        return cls()
+
+    def parameters(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """One: 0 is no, 1 is yes."""
+        return (RandomizedResponse(epsilon, 2),)
+
+    def check(self, value: Any) -> bool:
+        """Takes True and False, nothing that is merely true or false."""
+        if value is True or value is False:
+            return bool(value)
+        raise InvalidValueError(f"a boolean takes True or False, not {value!r}")
+
+    def encode(self, value: Any) -> tuple[int, int]:
+        """The one column; 1 for yes."""
+        return 0, int(value)

@@ -1,0 +1,57 @@
+"""Category: one of a list of values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from deniable._section import Section, distinct_texts, nearest
+from deniable.epsilon import Epsilon
+from deniable.errors import InvalidValueError
+from deniable.kinds._kind import Kind
+from deniable.mechanisms import Mechanism, RandomizedResponse
+
+__all__ = ["Category"]
+
+MOST_VALUES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Category(Kind):
+    """One of `values`, by randomized response."""
+
+    name: ClassVar[str] = "category"
+    reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
+    mechanisms: ClassVar[tuple[str, ...]] = (RandomizedResponse.name,)
+
+    values: tuple[str, ...]
+    index: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", {value: number for number, value in enumerate(self.values)})
+
+    @classmethod
+    def read(cls, section: Section) -> Category | None:
+        """Reads `values`."""
+        values = section.take("values", distinct_texts(2, MOST_VALUES))
+        return None if values is None else cls(values)
+
+    def parameters(self) -> dict[str, Any]:
+        """The values, in their order: a symbol is the place of its value."""
+        return {"values": list(self.values)}
+
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """One: the place of the value."""
+        return (RandomizedResponse(epsilon, len(self.values)),)
+
+    def check(self, value: Any) -> str:
+        """Takes one of the values."""
+        if isinstance(value, str) and value in self.index:
+            return value
+        close = nearest(value, self.values) if isinstance(value, str) else None
+        known = f"; did you mean {close!r}?" if close else ""
+        raise InvalidValueError(f"not one of the {len(self.values)} values of this category: {value!r}{known}")
+
+    def encode(self, value: Any) -> tuple[int, int]:
+        """The one column; the place of the value."""
+        return 0, self.index[value]

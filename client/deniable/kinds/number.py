@@ -1,0 +1,91 @@
+"""Number: a quantity within a range."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from deniable._section import Section, a_number, a_text
+from deniable.epsilon import Epsilon
+from deniable.errors import InvalidValueError
+from deniable.kinds._kind import Kind
+from deniable.mechanisms import Laplace, Mechanism
+from deniable.randomness import WORD, coin
+
+__all__ = ["Number"]
+
+MOST_STEPS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Kind):
+    """A quantity from `low` to `high`, on a public grid of `step`; what lies outside counts as the nearest end."""
+
+    name: ClassVar[str] = "number"
+    reducers: ClassVar[tuple[str, ...]] = ("last", "mean", "sum", "max", "min", "sample")
+    mechanisms: ClassVar[tuple[str, ...]] = (Laplace.name,)
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"must go up: {float(self.low):g} is not below {float(self.high):g}")
+        if self.step <= 0:
+            raise ValueError(f"a step must be greater than 0, not {float(self.step):g}")
+        if (self.high - self.low) % self.step:
+            raise ValueError(
+                f"a step of {float(self.step):g} does not divide the range from {float(self.low):g} to "
+                f"{float(self.high):g}"
+            )
+        if self.steps > MOST_STEPS:
+            raise ValueError(f"has {self.steps} steps; at most {MOST_STEPS} are possible: use a larger step")
+
+    @property
+    def steps(self) -> int:
+        """How many steps the grid has."""
+        return int((self.high - self.low) / self.step)
+
+    @classmethod
+    def read(cls, section: Section) -> Number | None:
+        """Reads `range`, `step` and `unit`."""
+        ends = section.take("range", _range)
+        step = section.take("step", a_number, Fraction(1))
+        unit = section.take("unit", a_text, "")
+        if ends is None or step is None or unit is None:
+            return None
+        try:
+            return cls(*ends, step, unit)
+        except ValueError as error:
+            section.wrong("step" if "step" in str(error) else "range", str(error))
+            return None
+
+    def parameters(self) -> dict[str, Any]:
+        """The grid and the unit."""
+        return {"range": [str(self.low), str(self.high)], "step": str(self.step), "unit": self.unit}
+
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """One: the place on the grid."""
+        return (Laplace(epsilon, self.steps),)
+
+    def check(self, value: Any) -> float:
+        """Takes any finite number."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise InvalidValueError(f"a number takes a finite int or float, not {value!r}")
+        return float(value)
+
+    def encode(self, value: Any) -> tuple[int, int]:
+        """The one column; a neighbouring grid point, each with the chance that makes the mean exact."""
+        place = (min(max(value, float(self.low)), float(self.high)) - float(self.low)) / float(self.step)
+        below = min(math.floor(place), self.steps)
+        return 0, min(below + coin(int((place - below) * WORD)), self.steps)
+
+
+def _range(value: Any) -> tuple[Fraction, Fraction]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise TypeError(f"must be a list of two numbers such as [0, 480], not {value!r}")
+    return a_number(value[0]), a_number(value[1])
