@@ -5,6 +5,7 @@ Nothing outside the standard library is imported before the first upload.
 
 from __future__ import annotations
 
+from deniable.client import Client, Consent, Settings
 from deniable.collection import Budget, Collection, Column, Metric, Report
 from deniable.epsilon import Epsilon
 from deniable.errors import (
@@ -16,19 +17,24 @@ from deniable.errors import (
     StateError,
     UnknownMetricError,
 )
+from deniable.ledger import Charge
 
 __all__ = [
     "Budget",
     "BudgetExceededError",
+    "Charge",
+    "Client",
     "Collection",
     "CollectionError",
     "Column",
+    "Consent",
     "DeniableError",
     "Epsilon",
     "InvalidValueError",
     "Metric",
     "Problem",
     "Report",
+    "Settings",
     "StateError",
     "UnknownMetricError",
 ]
