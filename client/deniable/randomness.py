@@ -13,16 +13,20 @@ from __future__ import annotations
 
 import os
 import struct
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TypeVar
 
-__all__ = ["WORD", "below", "coin", "fine_coin", "shuffle", "word"]
+__all__ = ["FINE", "WORD", "FineCoin", "below", "coin", "shuffle", "word"]
 
 _Item = TypeVar("_Item")
 
 WORD = 1 << 64
 """How many words there are."""
 
-_MASK = WORD - 1
+FINE = 1 << 256
+"""How many values a fine coin's threshold has."""
+
 _BUFFERED = struct.Struct("<512Q")
 _buffer: list[int] = []
 _take = _buffer.pop
@@ -45,13 +49,33 @@ def coin(threshold: int) -> bool:
     return word() < threshold
 
 
-def fine_coin(threshold: int) -> bool:
-    """True with probability threshold / 2^128.
+@dataclass(frozen=True, slots=True)
+class FineCoin:
+    """Shows heads with probability threshold / 2^256.
 
-    The second word decides only where the first equals the upper half: once in 2^64 times.
+    The words after the first decide only where the first equals the upper quarter: once in 2^64 times.
     """
-    first, upper = word(), threshold >> 64
-    return first < upper or (first == upper and word() < threshold & _MASK)
+
+    threshold: int
+    upper: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= FINE:
+            raise ValueError(f"a threshold lies between 0 and 2^256, not at {self.threshold}")
+        object.__setattr__(self, "upper", self.threshold >> 192)
+
+    @classmethod
+    def of(cls, probability: Fraction) -> FineCoin:
+        """The coin whose probability is nearest."""
+        return cls(round(probability * FINE))
+
+    def toss(self) -> bool:
+        """Whether it shows heads."""
+        first = word()
+        if first != self.upper:
+            return first < self.upper
+        rest = word() << 128 | word() << 64 | word()
+        return rest < self.threshold & (FINE >> 64) - 1
 
 
 def below(limit: int) -> int:

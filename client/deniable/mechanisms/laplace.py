@@ -1,23 +1,24 @@
 """Discrete Laplace noise on a public grid, with one support for all inputs, from a constant number of coins.
 
 words:
-  steps    inputs are the grid points 0 to `steps`; two answers differ by at most `steps`
-  alpha    e^(-eps / steps): the noise D has P(d) = (1 - alpha) / (1 + alpha) alpha^|d|
-  digit    a binary digit of |D| - 1, a geometric variable; its digits are independent coins
-  margin   outputs are clamped to [steps - margin, margin], a range that every input can reach
+  steps        inputs are the grid points 0 to `steps`
+  sensitivity  how far two answers that are to be confused can lie apart; all of the grid, unless each event is hidden
+  alpha        e^(-eps / sensitivity): the noise D has P(d) = (1 - alpha) / (1 + alpha) alpha^|d|
+  digit        a binary digit of |D| - 1, a geometric variable; its digits are independent coins
+  reach        outputs are clamped to [-reach, steps + reach]
 
 **Sampling.** D is 0 with probability (1 - alpha) / (1 + alpha), otherwise a fair sign times 1 + G with
-P(G = g) proportional to alpha^g below 2^L. Digit k of G is 1 with probability 1 / (1 + alpha^(-2^k)),
-independently of the others: L coins, a sign and a coin for zero, whatever comes out. (The rejection sampler of
-Canonne, Kamath and Steinke, arXiv 2004.00010, draws the same noise but takes a time that tells its size.)
+P(G = g) proportional to alpha^g. Digit k of G is 1 with probability 1 / (1 + alpha^(-2^k)), independently of the
+others: L coins, and for what is beyond 2^L one more that shows heads with probability alpha^(2^L) < e^-40, and is
+thrown again after heads. A coin for zero, a sign and L + 1 coins, whatever comes out. (The rejection sampler of
+Canonne, Kamath and Steinke, arXiv 2004.00010, draws the same noise, but takes a time that tells its size.)
 
-**Privacy.** Thresholds have 128 bits, and a coin of probability t / 2^128 is off by a factor of at most
-1 + 1/t. Digits are taken while alpha^(2^k) >= e^-60, so that t >= 2^41 and all of them together are off by less
-than 2^-40; cutting G off at 2^L and clamping `spare` steps before changes a ratio by less than
-1 / (1 - alpha^spare) with alpha^spare <= 2^-40. `_SLACK` pays for all of it: the channel is built for
-eps (1 - 2^-36). The tests prove the ratio in rationals, over whole channels.
+**Privacy.** Every integer can be the noise, so that clamping, which only processes the output, leaves one support.
+A threshold t of 256 bits is off by a factor of at most 1 + 1/t; the rarest coin has t >= 2^140, and the ratio of two
+outputs' probabilities meets each coin twice at most. `_SLACK` pays for all of it: the channel is built for
+eps (1 - 2^-64). The tests prove the ratio in rationals, over whole channels.
 
-**Bias.** Clamping moves the mean by less than steps / eps * e^-(32 - eps): nothing that a report could show.
+**Bias.** Clamping moves the mean by less than e^-40 / (1 - alpha) steps: nothing that any number of reports shows.
 """
 
 from __future__ import annotations
@@ -30,53 +31,55 @@ from typing import ClassVar
 from deniable.epsilon import Epsilon, exp_lower
 from deniable.mechanisms._mechanism import Mechanism
 from deniable.payload import Integer
-from deniable.randomness import fine_coin, word
+from deniable.randomness import FINE, FineCoin, word
 
 __all__ = ["Laplace"]
 
-_FINE = 1 << 128
-_SLACK = 1 - Fraction(1, 1 << 36)
-_DEEPEST = 60
-"""Digits go on while alpha^(2^k) >= e^-_DEEPEST."""
-_SPARE = Fraction(28)
-"""e^-28 < 2^-40."""
+_SLACK = 1 - Fraction(1, 1 << 64)
+_DEEP = 40
+"""What happens with probability e^-_DEEP is left to the last coin, and to the clamps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace(Mechanism):
-    """Adds discrete Laplace noise of scale steps / epsilon."""
+    """Adds discrete Laplace noise of scale sensitivity / epsilon."""
 
     name: ClassVar[str] = "laplace"
 
     epsilon: Epsilon
     steps: int
-    """The largest difference between two answers, in grid steps."""
+    """The highest grid point."""
+    sensitivity: int = 0
+    """The largest difference between two answers that are to be confused; 0 stands for `steps`."""
     inputs: int = field(init=False)
     rate: Fraction = field(init=False)
     """-ln alpha: the epsilon that one step of the grid is built for."""
-    zero: int = field(init=False)
-    """The threshold of 'no noise'."""
-    digits: tuple[int, ...] = field(init=False)
-    """The thresholds of the digits, least significant first."""
-    margin: int = field(init=False)
-    """Outputs lie in [steps - margin, margin]."""
+    zero: FineCoin = field(init=False)
+    """Heads: no noise."""
+    digits: tuple[FineCoin, ...] = field(init=False)
+    """The digits, least significant first."""
+    beyond: FineCoin = field(init=False)
+    """Heads: 2^L more, and once again."""
+    reach: int = field(init=False)
+    """How far outputs can lie outside of the grid."""
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise ValueError(f"Laplace noise needs at least 1 step, not {self.steps}")
-        rate = self.epsilon.value * _SLACK / self.steps
-        digits: list[int] = []
-        while not digits or rate * (1 << len(digits)) <= _DEEPEST:
-            digits.append(_threshold(1 + exp_lower(rate * (1 << len(digits)))))
-        reach = 1 << len(digits)
+        sensitivity = self.sensitivity or self.steps
+        if not 1 <= sensitivity <= self.steps:
+            raise ValueError(f"a sensitivity lies between 1 and the {self.steps} steps, not at {sensitivity}")
+        rate = self.epsilon.value * _SLACK / sensitivity
+        digits: list[FineCoin] = []
+        while rate * (1 << len(digits)) < _DEEP:
+            digits.append(FineCoin.of(1 / (1 + exp_lower(rate * (1 << len(digits))))))
         grown = exp_lower(rate)
-        spare = -(-_SPARE // rate)
         for name, value in (
+            ("sensitivity", sensitivity),
             ("inputs", self.steps + 1),
             ("rate", rate),
-            ("zero", _threshold((grown + 1) / (grown - 1))),
+            ("zero", FineCoin.of((grown - 1) / (grown + 1))),
             ("digits", tuple(digits)),
-            ("margin", reach - int(spare)),
+            ("beyond", FineCoin.of(1 / exp_lower(rate * (1 << len(digits))))),
+            ("reach", int(-(-_DEEP // rate))),
         ):
             object.__setattr__(self, name, value)
         _ = self.shape  # checks that the payload fits
@@ -84,12 +87,12 @@ class Laplace(Mechanism):
     @property
     def shape(self) -> Integer:
         """An integer: the output, counted from the lowest."""
-        return Integer(2 * self.margin - self.steps + 1)
+        return Integer(self.steps + 2 * self.reach + 1)
 
     @property
     def lowest(self) -> int:
         """The grid point that payload 0 stands for."""
-        return self.steps - self.margin
+        return -self.reach
 
     @property
     def alpha(self) -> float:
@@ -103,36 +106,42 @@ class Laplace(Mechanism):
 
     def randomize(self, value: int) -> int:
         """The value with noise, clamped, counted from the lowest."""
-        size = 1
-        weight = 1
-        for threshold in self.digits:
-            size += weight * fine_coin(threshold)
+        size = weight = 1
+        for digit in self.digits:
+            size += weight * digit.toss()
             weight += weight
+        while self.beyond.toss():
+            size += weight
         sign = 1 - 2 * (word() & 1)
-        noise = sign * size * (not fine_coin(self.zero))
-        margin = self.margin
-        return min(max(value + noise, self.steps - margin), margin) - self.steps + margin
+        noise = sign * size * (not self.zero.toss())
+        reach = self.reach
+        return min(max(value + noise, -reach), self.steps + reach) + reach
 
     def noise(self, size: int) -> Fraction:
         """P(D = size), exactly."""
+        zero = Fraction(self.zero.threshold, FINE)
         if size == 0:
-            return Fraction(self.zero, _FINE)
+            return zero
         rest = abs(size) - 1
-        if rest >> len(self.digits):
-            return Fraction(0)
-        product = _FINE - self.zero
-        for place, threshold in enumerate(self.digits):
-            product *= threshold if rest >> place & 1 else _FINE - threshold
-        return Fraction(product, 2 * _FINE ** (1 + len(self.digits)))
+        often, beyond = rest >> len(self.digits), Fraction(self.beyond.threshold, FINE)
+        product = 1
+        for place, digit in enumerate(self.digits):
+            product *= digit.threshold if rest >> place & 1 else FINE - digit.threshold
+        return (1 - zero) / 2 * beyond**often * (1 - beyond) * Fraction(product, FINE ** len(self.digits))
+
+    def tail(self, size: int) -> Fraction:
+        """P(D >= size) for a size above 0, exactly: the rest of its block of 2^L, and all blocks after it."""
+        block = 1 << len(self.digits)
+        often = (size - 1) // block
+        own = sum((self.noise(d) for d in range(size, (often + 1) * block + 1)), Fraction(0))
+        zero, beyond = (Fraction(coin.threshold, FINE) for coin in (self.zero, self.beyond))
+        return own + (1 - zero) / 2 * beyond ** (often + 1)
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The noise that leads there; at the two ends, all that leads there or beyond."""
         size = payload + self.lowest - value
-        farthest = 1 << len(self.digits)
-        if payload == 0:
-            return sum((self.noise(d) for d in range(-farthest, size + 1)), Fraction(0))
-        if payload == self.shape.size - 1:
-            return sum((self.noise(d) for d in range(size, farthest + 1)), Fraction(0))
+        if payload in {0, self.shape.size - 1}:
+            return self.tail(abs(size))
         return self.noise(size)
 
     def payloads(self) -> Iterator[int]:
@@ -141,10 +150,6 @@ class Laplace(Mechanism):
 
     def parameters(self) -> dict[str, int]:
         """The range, and all thresholds."""
-        digits = {f"digit_{place}": threshold for place, threshold in enumerate(self.digits)}
-        return {"steps": self.steps, "margin": self.margin, "zero": self.zero} | digits
-
-
-def _threshold(denominator: Fraction) -> int:
-    """The 128-bit threshold nearest to probability 1 / denominator."""
-    return round(_FINE / denominator)
+        digits = {f"digit_{place}": digit.threshold for place, digit in enumerate(self.digits)}
+        ends = {"steps": self.steps, "reach": self.reach}
+        return ends | {"zero": self.zero.threshold, "beyond": self.beyond.threshold} | digits

@@ -1,0 +1,53 @@
+"""From a metric's counters to its answer: one kind a file, as on the client's side, registered here by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from deniable import Metric
+from deniable.kinds import Boolean, Category, Number
+from numpy.typing import NDArray
+
+from deniable_aggregator.answers import boolean, category, number
+from deniable_aggregator.answers._estimate import Estimate, Row
+from deniable_aggregator.estimators import Target
+
+__all__ = ["Estimate", "Row", "Target", "answer", "truth"]
+
+
+class _Room(Protocol):
+    """What the file of a kind has."""
+
+    def answer(
+        self, metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target, /
+    ) -> Estimate:
+        """The answer of a metric from the counters of its columns, in their order."""
+
+    def truth(self, metric: Metric, values: Sequence[Any], /) -> list[float]:
+        """What the rows of the answer would say if the values were known."""
+
+
+_ROOMS: dict[str, _Room] = {
+    Boolean.name: boolean,
+    Category.name: category,
+    Number.name: number,
+}
+
+
+def answer(
+    metric: Metric,
+    counters: Sequence[NDArray[np.int64]],
+    confidence: float = 0.95,
+    target: Target = Target.POPULATION,
+) -> Estimate:
+    """The answer of a metric from the counters of its columns, in their order."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
+    return _ROOMS[metric.kind.name].answer(metric, counters, confidence, target)
+
+
+def truth(metric: Metric, values: Sequence[Any]) -> list[float]:
+    """What the rows of the answer would say if the values of all devices were known: for simulations."""
+    return _ROOMS[metric.kind.name].truth(metric, values)

@@ -1,0 +1,66 @@
+"""Estimates: rows of (label, value, low, high, standard error) with the number of reports behind them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deniable_aggregator.estimators import Target
+
+__all__ = ["Estimate", "Row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of an answer."""
+
+    label: str
+    """What it is about."""
+    value: float
+    """The estimate, not corrected: it may lie outside of what is possible; nan without reports."""
+    low: float
+    """Lower end of the interval."""
+    high: float
+    """Upper end of the interval."""
+    std_error: float
+    """Standard error of the value; nan where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The answer of one metric."""
+
+    metric: str
+    """Its name."""
+    reports: int
+    """How many reports are behind it."""
+    rows: tuple[Row, ...]
+    """Its lines."""
+    confidence: float
+    """The confidence level of each interval."""
+    target: Target
+    """Whom the intervals are about."""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows in plain Python; what is not known is None."""
+        return [
+            {"metric": self.metric, "reports": self.reports, **{key: _known(v) for key, v in asdict(row).items()}}
+            for row in self.rows
+        ]
+
+    def to_csv(self) -> str:
+        """The rows as a CSV table with a header; what is not known is empty."""
+        text = io.StringIO()
+        writer = csv.DictWriter(
+            text, ["metric", "reports", "label", "value", "low", "high", "std_error"], lineterminator="\n"
+        )
+        writer.writeheader()
+        writer.writerows(self.to_dicts())
+        return text.getvalue()
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

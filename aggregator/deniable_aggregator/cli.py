@@ -1,0 +1,237 @@
+"""The `deniable` command: one function a subcommand; exit code 0, or a one-line error and 2."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import csv
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from deniable import Collection, CollectionError
+
+from deniable_aggregator import demo
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.planning import fleet
+from deniable_aggregator.planning.check import findings
+from deniable_aggregator.planning.truth import Truth, TruthError
+from deniable_aggregator.remote import RemoteError, fetch
+from deniable_aggregator.server import Settings, serve
+from deniable_aggregator.store import StoreError
+from deniable_aggregator.terminal import Progress, bar, number, table
+
+__all__ = ["main"]
+
+_ENDPOINT = "127.0.0.1:8470"
+_Parser = argparse.ArgumentParser
+
+
+class _UsageError(Exception):
+    """What was asked for can not be done; the message says what can."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (CollectionError, TruthError, RemoteError, StoreError, _UsageError, OSError) as error:
+        print(f"deniable: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    return 0
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="deniable", description="Telemetry that the people it counts can deny.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for add in (_add_demo, _add_serve, _add_estimates, _add_check, _add_simulate):
+        add(commands)
+    return parser
+
+
+def _command(commands: Any, name: str, run: Callable[[Any], None], what: str, example: str) -> _Parser:
+    parser: _Parser = commands.add_parser(
+        name,
+        help=what,
+        description=what[0].upper() + what[1:] + ".",
+        epilog=f"example:\n    deniable {name} {example}".rstrip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
+    return value
+
+
+# demo
+
+
+def _add_demo(commands: Any) -> None:
+    parser = _command(commands, "demo", _demo, "a simulated fleet against a real aggregator", "--devices 10000")
+    parser.add_argument("--devices", type=_positive, default=10_000, help="how many devices report (10,000)")
+    parser.add_argument("--once", action="store_true", help="exit after the table")
+    parser.add_argument("--listen", default=_ENDPOINT, help=f"where to serve ({_ENDPOINT})")
+
+
+def _demo(options: Any) -> None:
+    asyncio.run(demo.run(options.devices, options.once, options.listen))
+
+
+# serve
+
+
+def _add_serve(commands: Any) -> None:
+    parser = _command(commands, "serve", _serve, "the aggregator", "metrics.toml --data ./deniable-data")
+    parser.add_argument("collections", nargs="+", metavar="COLLECTION", help="collection files to serve")
+    parser.add_argument(
+        "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--redis", metavar="URL", help="a Redis or Valkey server, such as redis://localhost:6379/0")
+    where.add_argument(
+        "--data", type=Path, default=Path("deniable-data"), help="directory of the embedded store (%(default)s)"
+    )
+
+
+def _serve(options: Any) -> None:
+    collections = [Collection.load(path) for path in options.collections]
+    settings = Settings(listen=options.listen, data=None if options.redis else options.data, redis=options.redis)
+    asyncio.run(serve(settings, Catalog(collections), lambda endpoint: print(f"serving on {endpoint}", flush=True)))
+
+
+# estimates
+
+
+def _add_estimates(commands: Any) -> None:
+    parser = _command(commands, "estimates", _estimates, "the answers of a running aggregator", "--last 7")
+    parser.add_argument("--endpoint", default=_ENDPOINT, help="the aggregator (%(default)s)")
+    parser.add_argument("--collection", default="", help="name or digest; needed where there are several")
+    parser.add_argument("--metric", default="", help="only this metric")
+    parser.add_argument("--last", type=_positive, default=1, metavar="N", help="add up the last N epochs (1)")
+    parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
+    parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
+    parser.add_argument("--target", choices=("population", "reporting"), default="population")
+    parser.add_argument("--format", choices=tuple(_FORMATS), default="table")
+
+
+def _estimates(options: Any) -> None:
+    segment = {}
+    for pair in options.segment:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise _UsageError(f"--segment takes NAME=VALUE, such as platform=linux, not {pair!r}")
+        segment[name] = value
+    rows = fetch(
+        options.endpoint,
+        collection=options.collection,
+        metric=options.metric,
+        epochs=options.last,
+        segment=segment,
+        confidence=options.confidence,
+        target=options.target,
+    )
+    print(_FORMATS[options.format](rows))
+
+
+def _as_table(rows: list[dict[str, Any]]) -> str:
+    header = ("answer", "estimate", "interval", "", "reports")
+    lines = []
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        own = [row for row in rows if row["metric"] == metric]
+        for row in own:
+            share = row["label"] not in {"mean", "total"}
+            most = 1.0 if share else row["high"] + (row["high"] - row["low"])
+            least = 0.0 if share else row["low"] - (row["high"] - row["low"])
+            ends = f"{number(row['low'])} to {number(row['high'])}"
+            picture = bar(row["value"], row["low"], row["high"], least, most)
+            line = (f"{metric}: {row['label']}", number(row["value"]), ends, picture, f"{row['reports']:,}")
+            lines.append(line)
+    return table(header, lines, (False, True, True, False, True))
+
+
+def _as_json(rows: list[dict[str, Any]]) -> str:
+    return json.dumps(rows, indent=2)
+
+
+def _as_csv(rows: list[dict[str, Any]]) -> str:
+    import io
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+_FORMATS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+    "table": _as_table,
+    "json": _as_json,
+    "csv": _as_csv,
+}
+
+
+# check
+
+
+def _add_check(commands: Any) -> None:
+    parser = _command(
+        commands, "check", _check, "what a collection asks, what it costs, what is unwise", "metrics.toml"
+    )
+    parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
+
+
+def _check(options: Any) -> None:
+    collection = Collection.load(options.collection)
+    rows = [
+        (metric.name, metric.kind.name, metric.columns[0].mechanism.name, str(metric.epsilon), metric.description)
+        for metric in collection.metrics.values()
+    ]
+    spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
+    print(f"{collection.name}, digest {collection.digest:016x}, an epoch is {collection.epoch_seconds // 3600} h\n")
+    print(
+        table(("metric", "kind", "mechanism", "epsilon", "what is asked"), rows, (False, False, False, True, False))
+    )
+    print(f"\nA device spends at most {spent:.4g} an epoch, of a budget of {float(collection.budget.epoch):.4g}.")
+    for finding in findings(collection):
+        print(f"- {finding}")
+
+
+# simulate
+
+
+def _add_simulate(commands: Any) -> None:
+    example = "metrics.toml --devices 100000 --truth truth.toml --endpoint 127.0.0.1:8470"
+    parser = _command(commands, "simulate", _simulate, "a fleet of simulated devices that report", example)
+    parser.add_argument("collection", metavar="COLLECTION", help="a collection file that the aggregator serves")
+    parser.add_argument("--devices", type=_positive, required=True, help="how many devices report")
+    parser.add_argument("--truth", required=True, metavar="FILE", help="what they would answer (TOML)")
+    parser.add_argument("--endpoint", default=_ENDPOINT, help="the aggregator (%(default)s)")
+
+
+def _simulate(options: Any) -> None:
+    import time
+
+    import numpy as np
+
+    collection = Collection.load(options.collection)
+    generator = np.random.default_rng()
+    values = Truth.load(options.truth, collection).draw(options.devices, generator)
+    progress = Progress("devices that have reported", options.devices)
+    epoch = collection.epoch_at(time.time())
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(fleet.report(collection, values, options.endpoint, epoch, generator, progress))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

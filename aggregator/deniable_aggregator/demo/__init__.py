@@ -1,0 +1,78 @@
+"""The demo: a fleet of simulated devices against a real aggregator on an embedded store."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from deniable import Collection
+
+from deniable_aggregator.answers import Target, truth
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.planning import fleet
+from deniable_aggregator.planning.truth import Truth
+from deniable_aggregator.query import Answer, Query
+from deniable_aggregator.server import Server, Settings
+from deniable_aggregator.terminal import Progress, number, table
+
+__all__ = ["run"]
+
+
+def _loaded() -> tuple[Collection, Truth]:
+    with as_file(files(__package__)) as room:
+        collection = Collection.load(room / "metrics.toml")
+        return collection, Truth.load(room / "truth.toml", collection)
+
+
+async def run(devices: int, once: bool, listen: str = "127.0.0.1:8470") -> None:
+    """Start an aggregator, let a fleet report to it, show what comes out beside the truth, and keep serving."""
+    collection, of_fleet = _loaded()
+    generator = np.random.default_rng()
+    with tempfile.TemporaryDirectory(prefix="deniable-demo-") as directory:
+        settings = Settings(listen="127.0.0.1:0" if once else listen, data=Path(directory))
+        async with Server(settings, Catalog([collection])) as server:
+            values = of_fleet.draw(devices, generator)
+            epoch = collection.epoch_at(server.clock())
+            progress = Progress("devices that have reported", devices)
+            await fleet.report(collection, values, server.endpoint, epoch, generator, progress)
+            query = Query(last_epoch=epoch, target=Target.REPORTING)
+            answers = await server.reader.answers(collection.name, query)
+            print(_shown(collection, answers, values, devices))  # noqa: T201
+            if not once:
+                print(  # noqa: T201
+                    f"\nServing on {server.endpoint}; ask it again in another terminal:\n"
+                    f"    deniable estimates --endpoint {server.endpoint}\nCtrl-C ends the demo."
+                )
+                await asyncio.Event().wait()
+
+
+def _shown(collection: Collection, answers: list[Answer], values: dict[str, list[Any]], devices: int) -> str:
+    rows, held = [], 0
+    for found in answers:
+        metric = collection.metrics[found.estimate.metric]
+        for row, true in zip(found.estimate.rows, truth(metric, values[metric.name]), strict=True):
+            holds = row.low <= true <= row.high
+            held += holds
+            rows.append(
+                [
+                    f"{metric.name}: {row.label}",
+                    number(true),
+                    number(row.value),
+                    f"{number(row.low)} to {number(row.high)}",
+                    "yes" if holds else "no",
+                    str(metric.epsilon),
+                ]
+            )
+    header = ("answer", "truth", "estimate", "95% interval", "holds the truth", "epsilon spent")
+    right = (False, True, True, True, False, True)
+    spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
+    return (
+        f"\n{devices:,} devices answered; each told its answers through noise of its own, and spent "
+        f"{spent:.3g} of its budget of {float(collection.budget.epoch):g} for the day.\n\n"
+        f"{table(header, rows, right)}\n\n"
+        f"{held} of {len(rows)} intervals hold the truth; 95% of all such intervals do."
+    )

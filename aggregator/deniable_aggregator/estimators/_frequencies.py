@@ -1,0 +1,81 @@
+"""Frequencies: how often each input occurs, from how many reports support it.
+
+words:
+  support    a report supports some inputs: a symbol itself, a bitmap the bits that are set
+  p          P(a report supports its own input)
+  q          P(a report supports another input), the same for all others
+  observed   lambda, the share of reports that support an input; for a share f of devices with that input its
+             expectation is q + f (p - q), so that f is estimated by (lambda - q) / (p - q)
+
+(Wang, Blocki, Li, Jha: Locally differentially private protocols for frequency estimation, 2017.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable_aggregator.estimators._intervals import proportion
+from deniable_aggregator.estimators._target import Target
+
+__all__ = ["Frequencies"]
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """How many of the reports support each input."""
+
+    reports: int
+    """How many there are."""
+    supports: NDArray[np.int64]
+    """For each input, how many support it."""
+    p: float
+    """The chance that a report supports its own input."""
+    q: float
+    """The chance that it supports another."""
+
+    @property
+    def values(self) -> _Floats:
+        """The share of each input, not corrected; nan without reports."""
+        with np.errstate(invalid="ignore"):
+            return (self.supports / np.float64(self.reports) - self.q) / (self.p - self.q)
+
+    def std_errors(self, target: Target) -> _Floats:
+        """The standard error of each share."""
+        reports = np.float64(self.reports)
+        with np.errstate(invalid="ignore"):
+            observed = self.supports / reports
+            if target is Target.POPULATION:
+                return np.sqrt(observed * (1 - observed) / reports) / abs(self.p - self.q)
+            return np.sqrt(np.maximum(self._noise(np.clip(self.values, 0, 1)), 0))
+
+    def _noise(self, shares: _Floats) -> _Floats:
+        """The variance that is left when the devices are given: q (1 - q) + f (p - q) (1 - p - q) over n (p - q)^2."""
+        p, q = self.p, self.q
+        return (q * (1 - q) + shares * (p - q) * (1 - p - q)) / (self.reports * (p - q) ** 2)
+
+    def intervals(self, confidence: float, target: Target) -> tuple[_Floats, _Floats]:
+        """Low and high ends for each share, within [0, 1]."""
+        if self.reports == 0:
+            return np.zeros(len(self.supports)), np.ones(len(self.supports))
+        if target is Target.POPULATION:
+            ends = proportion(self.supports, self.reports, confidence)
+            mapped = [(end - self.q) / (self.p - self.q) for end in ends]
+            low, high = np.minimum(*mapped), np.maximum(*mapped)
+        else:
+            low, high = self._score(NormalDist().inv_cdf((1 + confidence) / 2))
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+    def _score(self, z: float) -> tuple[_Floats, _Floats]:
+        """All f with (estimate - f)^2 <= z^2 noise(f): the ends solve a quadratic equation, as in Wilson's interval."""
+        p, q = self.p, self.q
+        spread = z * z / (self.reports * (p - q) ** 2)
+        linear = spread * (p - q) * (1 - p - q) / 2
+        middle = self.values + linear
+        half = np.sqrt(np.maximum(middle**2 - self.values**2 + spread * q * (1 - q), 0))
+        return middle - half, middle + half

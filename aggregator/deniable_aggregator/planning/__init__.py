@@ -1,0 +1,1 @@
+"""What to expect of a collection: simulated fleets, audits, plans."""
