@@ -21,14 +21,17 @@ __all__ = ["Epsilon", "exp_lower", "rational"]
 
 LIMIT = 32
 """No larger epsilon is accepted: e^32 to one is no deniability in any sense."""
+LEAST = Fraction(1, 10**6)
+"""No smaller epsilon is accepted: its answers would tell something in fleets of 10^12 devices only."""
 
 _EXP_BITS = 256
-_LN = re.compile(r"ln\s*\(?\s*(\d+(?:\.\d+)?(?:/\d+)?)\s*\)?")
+_LN = re.compile(r"ln\s*(\()?\s*(\d+(?:\.\d+|/0*[1-9]\d*)?)\s*(?(1)\))")
 _LN_STEP = Fraction(1, 10**12)
+_MOST_DIGITS = 300
 
 
 def exp_lower(exponent: Fraction) -> Fraction:
-    """A rational at most e^exponent, and less than 2^-240 below it, for 0 <= exponent.
+    """A rational at most e^exponent, and less than one part in 2^240 below it, for 0 <= exponent <= 64.
 
     Every term of the Taylor series is rounded down and the series is cut off: both only lower the sum. The
     exponent is halved until it is at most 1, and the sum squared as often, rounded down each time.
@@ -57,6 +60,10 @@ def rational(value: float | Decimal | Fraction) -> Fraction:
         value = Decimal(repr(value))
     if isinstance(value, Decimal) and not value.is_finite():
         raise ValueError(f"must be finite, not {value}")
+    # 1e999999999 is refused before it becomes a billion digits, and whatever passes can become a float later.
+    extent = value.adjusted() if isinstance(value, Decimal) and value else 0
+    if abs(extent) >= _MOST_DIGITS or abs(value) >= 10**_MOST_DIGITS:
+        raise ValueError(f"must lie between 1e-{_MOST_DIGITS} and 1e{_MOST_DIGITS} in size")
     return Fraction(value)
 
 
@@ -67,9 +74,14 @@ class Epsilon:
     value: Fraction
     """The cost; for a logarithm rounded up, by less than 1e-12."""
     exp: Fraction
-    """At most e^value, and as near to it as 2^-240; exact for a logarithm."""
+    """At most e^value, and within one part in 2^240 of it; exact for a logarithm."""
     text: str
     """As it is written in a collection file."""
+
+    def __post_init__(self) -> None:
+        _check_cost(self.value, self.text)
+        if not 1 < self.exp <= exp_lower(self.value):
+            raise ValueError(f"an epsilon of {self.text} does not pay for a ratio of {float(self.exp):g}")
 
     @classmethod
     def of(cls, value: float | Decimal | Fraction | str | Epsilon) -> Epsilon:
@@ -79,15 +91,16 @@ class Epsilon:
         if isinstance(value, str):
             return cls._of_logarithm(value)
         cost = rational(value)
-        _check_cost(cost)
-        return cls(cost, exp_lower(cost), _text(cost))
+        text = _text(cost)
+        _check_cost(cost, text)
+        return cls(cost, exp_lower(cost), text)
 
     @classmethod
     def _of_logarithm(cls, text: str) -> Epsilon:
         match = _LN.fullmatch(text.strip())
         if match is None:
             raise ValueError(f'must be a number or a logarithm such as "ln 3", not {text!r}')
-        odds = Fraction(match.group(1))
+        odds = Fraction(match.group(2))
         if odds <= 1:
             raise ValueError(f"must be greater than 0, not {text!r}")
         low, high = Fraction(0), Fraction(LIMIT + 1)
@@ -95,7 +108,6 @@ class Epsilon:
             middle = (low + high) / 2
             low, high = (low, middle) if exp_lower(middle) >= odds else (middle, high)
         cost = -(-high // _LN_STEP) * _LN_STEP
-        _check_cost(cost)
         return cls(cost, odds, f"ln {odds}")
 
     def part(self, parts: int) -> Epsilon:
@@ -111,11 +123,13 @@ class Epsilon:
         return self.text
 
 
-def _check_cost(cost: Fraction) -> None:
+def _check_cost(cost: Fraction, text: str) -> None:
     if cost <= 0:
-        raise ValueError(f"must be greater than 0, not {_text(cost)}")
+        raise ValueError(f"must be greater than 0, not {text}")
+    if cost < LEAST:
+        raise ValueError(f"must be at least {float(LEAST):g}, not {text}: below it nothing is learnt")
     if cost > LIMIT:
-        raise ValueError(f"must be at most {LIMIT}, not {_text(cost)}: beyond it nothing is deniable")
+        raise ValueError(f"must be at most {LIMIT}, not {text}: beyond it nothing is deniable")
 
 
 def _text(value: Fraction) -> str:
