@@ -31,7 +31,7 @@ _MOST_DIGITS = 300
 
 
 def exp_lower(exponent: Fraction) -> Fraction:
-    """A rational at most e^exponent, and less than one part in 2^240 below it, for 0 <= exponent <= 64.
+    """A rational at most e^exponent, and less than one part in 2^240 below it, for 0 <= exponent <= 100.
 
     Every term of the Taylor series is rounded down and the series is cut off: both only lower the sum. The
     exponent is halved until it is at most 1, and the sum squared as often, rounded down each time.

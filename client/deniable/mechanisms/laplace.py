@@ -23,6 +23,7 @@ eps (1 - 2^-64). The tests prove the ratio in rationals, over whole channels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -82,7 +83,12 @@ class Laplace(Mechanism):
             ("reach", int(-(-_DEEP // rate))),
         ):
             object.__setattr__(self, name, value)
-        _ = self.shape  # checks that the payload fits
+        try:
+            _ = self.shape
+        except ValueError as error:
+            raise ValueError(
+                f"noise over {self.steps} steps at epsilon {self.epsilon} does not fit 32 bits: take a larger step"
+            ) from error
 
     @property
     def shape(self) -> Integer:
@@ -101,8 +107,8 @@ class Laplace(Mechanism):
 
     @property
     def variance(self) -> float:
-        """Of the noise, in steps squared: 2 alpha / (1 - alpha)^2."""
-        return 2 * self.alpha / (1 - self.alpha) ** 2
+        """Of the noise, in steps squared: 2 alpha / (1 - alpha)^2, written so that no difference cancels."""
+        return 0.5 / math.sinh(float(self.rate) / 2) ** 2
 
     def randomize(self, value: int) -> int:
         """The value with noise, clamped, counted from the lowest."""

@@ -35,12 +35,13 @@ class RandomizedResponse(Mechanism):
     lies: int = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.inputs < 2:
-            raise ValueError(f"randomized response needs at least 2 answers, not {self.inputs}")
+        _ = self.shape  # checks how many answers there are
         # p / q = (2^64 - lies) (k - 1) / lies <= exp  <=>  lies >= 2^64 (k - 1) / (exp + k - 1)
         others = self.inputs - 1
         share = WORD * others / (self.epsilon.exp + others)
         object.__setattr__(self, "lies", -(-share.numerator // share.denominator))
+        if self.p <= self.q:
+            raise ValueError(f"epsilon {self.epsilon} is too small to tell {self.inputs} answers apart")
 
     @property
     def shape(self) -> Symbol:
