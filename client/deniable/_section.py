@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -18,9 +19,10 @@ _REQUIRED: Any = object()
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant."""
-    close = difflib.get_close_matches(word.lower(), list(known), n=1, cutoff=0.6)
-    return close[0] if close else None
+    """The known word that was probably meant, whatever its capitals."""
+    spelt = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(word.casefold(), list(spelt), n=1, cutoff=0.6)
+    return spelt[close[0]] if close else None
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
@@ -153,7 +155,7 @@ def distinct_texts(low: int, high: int) -> Callable[[Any], tuple[str, ...]]:
             raise ValueError(f"must be a list of {low} to {high} texts, not {count}")
         texts = [a_text(item) for item in value]
         if len(set(texts)) < len(texts):
-            twice = next(text for index, text in enumerate(texts) if text in texts[:index])
+            twice = Counter(texts).most_common(1)[0][0]
             raise ValueError(f"has {twice!r} twice")
         return tuple(texts)
 
