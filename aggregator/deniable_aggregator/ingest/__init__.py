@@ -1,1 +1,11 @@
 """Takes batches in: check, accumulate, store, acknowledge."""
+
+from __future__ import annotations
+
+from deniable_aggregator.ingest.admission import Calendar, Door
+from deniable_aggregator.ingest.batcher import Batcher, FlushSettings
+from deniable_aggregator.ingest.layout import Layout
+from deniable_aggregator.ingest.service import NAME, ReportService
+from deniable_aggregator.ingest.stats import IngestStats
+
+__all__ = ["NAME", "Batcher", "Calendar", "Door", "FlushSettings", "IngestStats", "Layout", "ReportService"]

@@ -1,1 +1,35 @@
 """The counters in Redis or Valkey."""
+
+from __future__ import annotations
+
+from deniable_aggregator.store.additions import Additions, IntArray
+from deniable_aggregator.store.embedded import EmbeddedStore
+from deniable_aggregator.store.errors import (
+    CounterOverflow,
+    DataDirectoryInUse,
+    EmbeddedStoreFailed,
+    ShardMismatch,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
+from deniable_aggregator.store.keys import CounterKey, Window
+from deniable_aggregator.store.store import ID_BYTES, Admission, Store
+
+__all__ = [
+    "ID_BYTES",
+    "Additions",
+    "Admission",
+    "CounterKey",
+    "CounterOverflow",
+    "DataDirectoryInUse",
+    "EmbeddedStore",
+    "EmbeddedStoreFailed",
+    "IntArray",
+    "ShardMismatch",
+    "Store",
+    "StoreError",
+    "StoreFull",
+    "StoreUnavailable",
+    "Window",
+]

@@ -1,0 +1,88 @@
+"""Who may come in: what can be said about a batch from its header alone, and for how long it is remembered.
+
+words:
+  calendar  which epochs are accepted now, and how long ids and counters of an epoch live
+
+An id is remembered for a whole epoch longer than its epoch is accepted. So nothing is ever counted twice:
+while an id can be forgotten, its batch would be refused for its age.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from deniable.v1.report_service_pb2 import SubmitReportsRequest
+
+from deniable_aggregator.ingest.layout import Layout
+from deniable_aggregator.ingest.refusal import UNKNOWN_COLLECTION, Refusal, epoch_too_new, epoch_too_old, malformed
+from deniable_aggregator.ingest.rows import ROW_BYTES, Batch, Table
+from deniable_aggregator.store import ID_BYTES
+
+__all__ = ["Calendar", "Door"]
+
+_DAY = 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Which epochs are accepted, and how long they leave something behind."""
+
+    accept_late: int = 7
+    """For how many epochs after its end an epoch is still accepted: devices are offline over a weekend."""
+    accept_ahead: float = 3600.0
+    """By how many seconds a device's clock may be ahead."""
+    keep: float = 400.0 * _DAY
+    """For how many seconds after an epoch's end its counters are kept."""
+    clock: Callable[[], float] = time.time
+    """Seconds since 1970-01-01T00:00:00Z."""
+
+    def __post_init__(self) -> None:
+        if self.accept_late < 0 or self.accept_ahead < 0 or self.keep < 0:
+            raise ValueError("spans of time are not negative")
+
+    def accepted(self, layout: Layout) -> range:
+        """The epochs that are accepted now."""
+        now = self.clock()
+        seconds = layout.epoch_seconds
+        first = int(now // seconds) - self.accept_late
+        return range(max(first, 0), int((now + self.accept_ahead) // seconds) + 1)
+
+    def lifetimes(self, layout: Layout, epoch: int) -> tuple[int, int]:
+        """For how many seconds from now the ids of an epoch are remembered, and its counters kept."""
+        left = (epoch + 1) * layout.epoch_seconds - int(self.clock())
+        remember = left + (self.accept_late + 1) * layout.epoch_seconds
+        return max(remember, 1), max(remember, left + int(self.keep), 1)
+
+
+class Door:
+    """Looks at the headers of batches."""
+
+    def __init__(self, layouts: Iterable[Layout], calendar: Calendar) -> None:
+        self._calendar = calendar
+        self._tables = {layout.digest: Table(layout) for layout in layouts}
+
+    def admit(self, request: SubmitReportsRequest) -> Batch | Refusal:
+        """The batch of a request, with rows that have not been looked at; or why it is refused."""
+        table = self._tables.get(request.collection_digest)
+        if table is None:
+            return UNKNOWN_COLLECTION
+        batch_id, rows = request.batch_id, request.rows
+        wide_rows = [(row.column, row.payload) for row in request.wide_rows]
+        reports, odd = divmod(len(rows), ROW_BYTES)
+        reports += len(wide_rows)
+        if len(batch_id) != ID_BYTES:
+            return malformed([("batch_id", f"has {ID_BYTES} bytes")])
+        if request.segment >= table.layout.segments:
+            return malformed([("segment", f"there are {table.layout.segments}")])
+        if odd:
+            return malformed([("rows", f"a row has {ROW_BYTES} bytes")])
+        if not reports:
+            return malformed([("rows", "there is no report")])
+        if reports > table.metrics:
+            return malformed([("rows", f"there are {table.metrics} metrics: at least one is reported twice")])
+        epoch, accepted = request.epoch, self._calendar.accepted(table.layout)
+        if epoch in accepted:
+            return Batch(batch_id, table, epoch, request.segment, rows, wide_rows)
+        return epoch_too_old(accepted) if epoch < accepted.start else epoch_too_new(accepted)

@@ -1,0 +1,141 @@
+"""Why a batch was not stored, and what a device is told about it.
+
+| what                          | code                | reason             | detail                           |
+|-------------------------------|---------------------|--------------------|----------------------------------|
+| malformed                     | INVALID_ARGUMENT    | MALFORMED_BATCH    | BadRequest: the fields           |
+| a digest that is not known    | FAILED_PRECONDITION | UNKNOWN_COLLECTION | RetryInfo                        |
+| an epoch that is not accepted | OUT_OF_RANGE        | EPOCH_TOO_OLD,     | BadRequest: epoch; the metadata  |
+|                               |                     | EPOCH_TOO_NEW      | of ErrorInfo has the accepted    |
+| too much is waiting           | RESOURCE_EXHAUSTED  | BUSY               | RetryInfo                        |
+| the store is away or full     | UNAVAILABLE         | STORE_UNAVAILABLE  | RetryInfo                        |
+| the aggregator is ending      | UNAVAILABLE         | DRAINING           | RetryInfo                        |
+
+Every status also has an ErrorInfo with the reason and the domain `deniable`. No text has anything in it that
+a batch brought along, but for numbers of fields and names of metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo  # type: ignore[import-untyped]
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+from grpc import StatusCode
+
+__all__ = [
+    "BUSY",
+    "DOMAIN",
+    "DRAINING",
+    "NOT_A_REQUEST",
+    "STORE_UNAVAILABLE",
+    "UNKNOWN_COLLECTION",
+    "Fault",
+    "Refusal",
+    "epoch_too_new",
+    "epoch_too_old",
+    "malformed",
+]
+
+DOMAIN = "deniable"
+"""Whose reasons these are."""
+
+Fault = tuple[str, str]
+"""A field of a batch, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a batch was not stored."""
+
+    code: StatusCode
+    """The row of the design's table that it belongs to."""
+    reason: str
+    """The same in a word, for programs."""
+    message: str
+    """The same in a sentence, for people."""
+    faults: tuple[Fault, ...] = ()
+    """What is wrong with the batch."""
+    retry_after: timedelta | None = None
+    """How long to wait before trying again; None where that does not help."""
+    metadata: tuple[tuple[str, str], ...] = ()
+    """More about it, for programs."""
+
+    @property
+    def number(self) -> int:
+        """The code's number, as google.rpc.Code has it."""
+        number: int = self.code.value[0]
+        return number
+
+    def status(self) -> Status:
+        """What travels to the device, beside the code and the message."""
+        status = Status(code=self.number, message=self.message)
+        status.details.append(_any(ErrorInfo(reason=self.reason, domain=DOMAIN, metadata=dict(self.metadata))))
+        if self.faults:
+            violations = [BadRequest.FieldViolation(field=field, description=text) for field, text in self.faults]
+            status.details.append(_any(BadRequest(field_violations=violations)))
+        if self.retry_after is not None:
+            delay = Duration()
+            delay.FromTimedelta(self.retry_after)
+            status.details.append(_any(RetryInfo(retry_delay=delay)))
+        return status
+
+
+def _any(message: Message) -> Any:
+    packed = Any()
+    packed.Pack(message)
+    return packed
+
+
+def malformed(faults: Iterable[Fault]) -> Refusal:
+    """The batch has faults."""
+    faults = tuple(faults)
+    field, text = faults[0]
+    return Refusal(StatusCode.INVALID_ARGUMENT, "MALFORMED_BATCH", f"{field}: {text}", faults)
+
+
+def epoch_too_old(accepted: range) -> Refusal:
+    """The batch's epoch is no longer accepted."""
+    return _epoch("EPOCH_TOO_OLD", "this epoch is no longer accepted", accepted)
+
+
+def epoch_too_new(accepted: range) -> Refusal:
+    """The batch's epoch has not begun."""
+    return _epoch("EPOCH_TOO_NEW", "this epoch has not begun: the device's clock may be off", accepted)
+
+
+def _epoch(reason: str, message: str, accepted: range) -> Refusal:
+    metadata = (("first_epoch", str(accepted[0])), ("last_epoch", str(accepted[-1])))
+    fault = ("epoch", f"not within {accepted[0]} to {accepted[-1]}")
+    return Refusal(StatusCode.OUT_OF_RANGE, reason, message, (fault,), metadata=metadata)
+
+
+NOT_A_REQUEST = malformed([("request", "not a message of this method")])
+UNKNOWN_COLLECTION = Refusal(
+    StatusCode.FAILED_PRECONDITION,
+    "UNKNOWN_COLLECTION",
+    "this aggregator does not know a collection of this digest",
+    retry_after=timedelta(hours=1),
+)
+BUSY = Refusal(
+    StatusCode.RESOURCE_EXHAUSTED,
+    "BUSY",
+    "too many batches are waiting to be stored",
+    retry_after=timedelta(seconds=2),
+)
+STORE_UNAVAILABLE = Refusal(
+    StatusCode.UNAVAILABLE,
+    "STORE_UNAVAILABLE",
+    "the store can not take the batch now",
+    retry_after=timedelta(seconds=2),
+)
+DRAINING = Refusal(
+    StatusCode.UNAVAILABLE,
+    "DRAINING",
+    "this aggregator is ending",
+    retry_after=timedelta(seconds=1),
+)

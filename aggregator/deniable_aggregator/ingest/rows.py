@@ -1,0 +1,373 @@
+"""From the rows of many batches to the sums that they add to the counters, on arrays.
+
+words:
+  table      a layout's columns as arrays, to look up all rows of a flush at once
+  row        eight bytes: a column's number and a payload of 48 bits; a wide row has its payload beside it
+  sheet      all rows of a flush that answer one layout
+  group      an epoch and a segment; rows of one group and one column add to one key
+  malformed  a batch with a row that its column does not have; no row of it is added, and no row of another
+             batch is harmed by it
+
+Nothing here is done report by report in Python, but for wide rows, which are gathered one by one, and for
+batches that are malformed, whose faults are put into words.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Shape, Symbol, Vector
+from numpy.typing import NDArray
+
+from deniable_aggregator.ingest.layout import Layout
+from deniable_aggregator.ingest.refusal import Fault
+from deniable_aggregator.store import Additions, CounterKey, IntArray
+
+__all__ = ["ROW_BYTES", "Batch", "Rows", "Table", "faults"]
+
+ROW_BYTES = 8
+"""The length of a row."""
+
+_MOST_FAULTS = 8
+"""A device is told no more faults of one batch than this."""
+
+_PAYLOAD_MASK = (1 << PAYLOAD_BITS) - 1
+_LIMB = (1 << 32) - 1
+_LANE_ROWS = 255
+"""So many bits can be added up in a byte."""
+
+BoolArray = NDArray[np.bool_]
+ByteArray = NDArray[np.uint8]
+Entries = tuple[IntArray, IntArray, IntArray]
+"""Keys by number, counters, amounts; in the order of keys and counters."""
+
+
+class Table:
+    """A layout's columns as arrays. A column that does not exist looks up the entry behind the last."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.shapes: tuple[Shape | None, ...] = (*(shape for _, shape in layout.columns), None)
+        names = [metric for metric, _ in layout.columns]
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        self.metrics = len(numbers)
+        """How many metrics there are: the most rows that a batch can have."""
+        self.metric = np.array([numbers[name] for name in names] + [self.metrics])
+        self.limit = np.array([_limit(shape) for shape in self.shapes], dtype=np.uint64)
+        """Payloads of a column are below this; 0 where no row is allowed."""
+        self.weight = np.array([_weight(shape) for shape in self.shapes], dtype=np.int16)
+        """How many bits a payload has; -1 where that does not matter."""
+        self.weighted = bool((self.weight >= 0).any())
+        kinds = [type(shape) for shape in self.shapes]
+        self.is_symbol, self.is_bitmap, self.is_integer = (
+            np.array([kind is wanted for kind in kinds]) for wanted in (Symbol, Bitmap, Integer)
+        )
+        self.sizes = [shape.counters for _, shape in layout.columns]
+        self.stride = max(self.sizes)
+
+
+def _limit(shape: Shape | None) -> int:
+    match shape:
+        case Symbol(size) | Integer(size):
+            return size
+        case Bitmap(size) if not shape.wide:
+            return 1 << size
+        case _:
+            return 0
+
+
+def _weight(shape: Shape | None) -> int:
+    return shape.weight if isinstance(shape, Bitmap) and not shape.wide and shape.weight is not None else -1
+
+
+class Batch(NamedTuple):
+    """One device's reports for one epoch, as far as they have been looked at."""
+
+    id: bytes
+    table: Table
+    epoch: int
+    segment: int
+    rows: bytes
+    """Whole rows."""
+    wide_rows: Sequence[tuple[int, bytes]]
+    """Column and payload of each."""
+
+
+class Rows:
+    """The rows of some batches."""
+
+    def __init__(self, batches: Sequence[Batch]) -> None:
+        members: defaultdict[Table, list[int]] = defaultdict(list)
+        for number, batch in enumerate(batches):
+            members[batch.table].append(number)
+        self._sheets = [
+            _Sheet(table, np.array(numbers), [batches[number] for number in numbers])
+            for table, numbers in members.items()
+        ]
+
+    def malformed(self) -> list[int]:
+        """The numbers of the batches that are malformed."""
+        return [int(number) for sheet in self._sheets for number in sheet.malformed()]
+
+    def additions(self, keep: BoolArray) -> Additions:
+        """What the batches that are kept add up to; none of them may be malformed, and one has to be kept."""
+        keys: list[CounterKey] = []
+        sizes: list[int] = []
+        entries: list[Entries] = []
+        for sheet in self._sheets:
+            for raw, counter, amount in sheet.entries(keep):
+                begins = np.append(True, np.diff(raw) != 0)
+                entries.append((np.cumsum(begins) + (len(keys) - 1), counter, amount))
+                for key in raw[begins].tolist():
+                    keys.append(sheet.key(key))
+                    sizes.append(sheet.table.sizes[keys[-1].column])
+        key, counter, amount = (np.concatenate(arrays) for arrays in zip(*entries, strict=True))
+        return Additions(keys, sizes, key, counter, amount)
+
+
+class _Sheet:
+    """All rows of a flush that answer one layout. Batches are counted from 0 here; `numbers` are the flush's."""
+
+    def __init__(self, table: Table, numbers: IntArray, batches: Sequence[Batch]) -> None:
+        self.table = table
+        self._numbers = numbers
+        groups: dict[tuple[int, int], int] = {}
+        self._group = np.array([groups.setdefault((b.epoch, b.segment), len(groups)) for b in batches])
+        self._groups = list(groups)
+        rows = np.frombuffer(b"".join([batch.rows for batch in batches]), dtype="<u8")
+        self._owner = np.repeat(np.arange(len(batches)), [len(batch.rows) // ROW_BYTES for batch in batches])
+        self._payload = rows & np.uint64(_PAYLOAD_MASK)
+        column = (rows >> np.uint64(PAYLOAD_BITS)).astype(np.int64)
+        self._column = np.minimum(column, len(table.shapes) - 1)
+        self._wide, self._bad_wide = _gather(table, batches)
+
+    def key(self, raw: int) -> CounterKey:
+        """The key that `entries` numbers so."""
+        group, column = divmod(raw, len(self.table.sizes))
+        return CounterKey(self.table.layout.digest, column, *self._groups[group])
+
+    def malformed(self) -> IntArray:
+        """The flush's numbers of the batches with a row that cannot be, or with two rows of one metric."""
+        table, column, payload = self.table, self._column, self._payload
+        bad = payload >= table.limit[column]
+        if table.weighted:
+            weight = table.weight[column]
+            bad |= (weight >= 0) & (np.bitwise_count(payload) != weight)
+        owners = [self._owner[bad], np.array(self._bad_wide, dtype=np.int64)]
+        owners += [wide.owner[wide.bad()] for wide in self._wide]
+        metrics = self._owner * (table.metrics + 1) + table.metric[column]
+        if self._wide:
+            wide_metrics = [wide.owner * (table.metrics + 1) + table.metric[wide.column] for wide in self._wide]
+            metrics = np.concatenate([metrics, *wide_metrics])
+        metrics.sort()
+        owners.append(metrics[1:][metrics[1:] == metrics[:-1]] // (table.metrics + 1))
+        bad_batches: IntArray = self._numbers[np.unique(np.concatenate(owners))]
+        return bad_batches
+
+    def entries(self, keep: BoolArray) -> Iterator[Entries]:
+        """What the rows of the batches that are kept add, one array of entries a shape."""
+        kept = keep[self._numbers]
+        rows = kept[self._owner]
+        column, payload = self._column[rows], self._payload[rows]
+        raw = self._group[self._owner[rows]] * len(self.table.sizes) + column
+        for of_shape, add in (
+            (self.table.is_symbol, self._symbols),
+            (self.table.is_bitmap, _bitmaps),
+            (self.table.is_integer, _integers),
+        ):
+            chosen = of_shape[column]
+            if chosen.any():
+                yield add(raw[chosen], payload[chosen])
+        for wide in self._wide:
+            chosen = kept[wide.owner]
+            if chosen.any():
+                group = self._group[wide.owner[chosen]]
+                yield wide.entries(group * len(self.table.sizes) + wide.column, chosen)
+
+    def _symbols(self, raw: IntArray, payload: NDArray[np.uint64]) -> Entries:
+        slots, amount = np.unique(raw * self.table.stride + payload.astype(np.int64), return_counts=True)
+        key, counter = np.divmod(slots, self.table.stride)
+        return key, counter, amount
+
+
+def _sorted(raw: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The order of the keys, the keys themselves, and where each begins in that order."""
+    order = np.argsort(raw, kind="stable")
+    ordered = raw[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    return order, ordered[starts], starts
+
+
+def _nonzero(keys: IntArray, sums: IntArray) -> Entries:
+    """A matrix of a row a key and a column a counter, as entries."""
+    row, counter = np.nonzero(sums)
+    return keys[row], counter, sums[row, counter]
+
+
+def _bitmaps(raw: IntArray, payload: NDArray[np.uint64]) -> Entries:
+    return _bit_entries(raw, payload.astype("<u8").view(np.uint8).reshape(-1, 8))
+
+
+def _bit_entries(raw: IntArray, rows: ByteArray) -> Entries:
+    """Reports, then how often each bit is set."""
+    order, keys, starts = _sorted(raw)
+    reports = np.diff(np.append(starts, len(raw)))
+    return _nonzero(keys, np.column_stack((reports, _bit_sums(rows[order], starts))))
+
+
+def _bit_sums(rows: ByteArray, starts: IntArray) -> IntArray:
+    """For each stretch of rows, how often each bit is set.
+
+    Bits become bytes, of which eight are added at once as one 64-bit lane; no byte carries into the next
+    before 256 rows, so stretches are cut into pieces of 255.
+    """
+    pieces = -(-np.diff(np.append(starts, len(rows))) // _LANE_ROWS)
+    first = np.cumsum(pieces) - pieces
+    step = np.arange(pieces.sum()) - np.repeat(first, pieces)
+    lanes = np.unpackbits(rows, axis=1, bitorder="little").view(np.uint64)
+    sums = np.add.reduceat(lanes, np.repeat(starts, pieces) + _LANE_ROWS * step, axis=0)
+    return np.add.reduceat(sums.view(np.uint8).astype(np.int64), first, axis=0)
+
+
+def _integers(raw: IntArray, payload: NDArray[np.uint64]) -> Entries:
+    """Reports, sum, and the sum of squares in two limbs."""
+    order, keys, starts = _sorted(raw)
+    values = payload[order]
+    squares = values * values  # values are below 2^32
+    reports = np.ones(len(values), dtype=np.uint64)
+    columns = np.column_stack((reports, values, squares & np.uint64(_LIMB), squares >> np.uint64(32)))
+    return _nonzero(keys, np.add.reduceat(columns, starts, axis=0).astype(np.int64))
+
+
+class _WideBitmaps:
+    """All wide rows of one column of bitmaps."""
+
+    def __init__(self, column: int, shape: Bitmap, owners: list[int], payloads: list[bytes]) -> None:
+        self.column = column
+        self.owner = np.array(owners)
+        self._shape = shape
+        self._rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
+
+    def bad(self) -> BoolArray:
+        """Rows with bits beyond the last, or with a wrong number of bits."""
+        spare = -self._shape.size % 8
+        bad: BoolArray = np.zeros(len(self._rows), dtype=np.bool_)
+        if spare:
+            bad |= (self._rows[:, -1] >> (8 - spare)) != 0
+        if self._shape.weight is not None:
+            bad |= np.bitwise_count(self._rows).sum(axis=1, dtype=np.int64) != self._shape.weight
+        return bad
+
+    def entries(self, raw: IntArray, chosen: BoolArray) -> Entries:
+        """What the chosen rows add to keys numbered so."""
+        return _bit_entries(raw, self._rows[chosen])
+
+
+class _Vectors:
+    """All wide rows of one column of vectors."""
+
+    def __init__(self, column: int, shape: Vector, owners: list[int], payloads: list[bytes]) -> None:
+        self.column = column
+        self.owner = np.array(owners)
+        self._shape = shape
+        self._rows = np.frombuffer(b"".join(payloads), dtype="<i4").reshape(len(payloads), -1)
+
+    def bad(self) -> BoolArray:
+        """Rows with an entry beyond the bound."""
+        beyond = (self._rows > self._shape.bound) | (self._rows < -self._shape.bound)
+        bad: BoolArray = np.logical_or.reduce(beyond, axis=1)
+        return bad
+
+    def entries(self, raw: IntArray, chosen: BoolArray) -> Entries:
+        """Reports, the sums, then the low and the high limbs of the sums of squares."""
+        order, keys, starts = _sorted(raw)
+        values = self._rows[chosen][order].astype(np.int64)
+        squares = values * values
+        reports = np.ones((len(values), 1), dtype=np.int64)
+        columns = np.hstack((reports, values, squares & _LIMB, squares >> 32))
+        return _nonzero(keys, np.add.reduceat(columns, starts, axis=0))
+
+
+def _gather(table: Table, batches: Sequence[Batch]) -> tuple[list[_WideBitmaps | _Vectors], list[int]]:
+    """The wide rows by column, and the batches that have one that no column has."""
+    owners: defaultdict[int, list[int]] = defaultdict(list)
+    payloads: defaultdict[int, list[bytes]] = defaultdict(list)
+    bad = []
+    for number, batch in enumerate(batches):
+        for column, payload in batch.wide_rows:
+            if column < len(table.sizes) and len(payload) == _wide_bytes(table.shapes[column]):
+                owners[column].append(number)
+                payloads[column].append(payload)
+            else:
+                bad.append(number)
+    wide: list[_WideBitmaps | _Vectors] = []
+    for column, numbers in owners.items():
+        shape = table.shapes[column]
+        if isinstance(shape, Bitmap):
+            wide.append(_WideBitmaps(column, shape, numbers, payloads[column]))
+        elif isinstance(shape, Vector):
+            wide.append(_Vectors(column, shape, numbers, payloads[column]))
+    return wide, bad
+
+
+def _wide_bytes(shape: Shape | None) -> int:
+    """The length of a wide row's payload; -1 for a column that has no wide rows."""
+    match shape:
+        case Bitmap(size) if shape.wide:
+            return -(-size // 8)
+        case Vector(size):
+            return 4 * size
+        case _:
+            return -1
+
+
+def faults(batch: Batch) -> list[Fault]:
+    """What is wrong with a malformed batch, in words: the first faults, up to a limit."""
+    table = batch.table
+    found: list[Fault] = []
+    metrics: set[str] = set()
+    rows = np.frombuffer(batch.rows, dtype="<u8").tolist()
+    fields = [(f"rows[{i}]", row >> PAYLOAD_BITS, row & _PAYLOAD_MASK) for i, row in enumerate(rows)]
+    fields += [(f"wide_rows[{i}]", column, payload) for i, (column, payload) in enumerate(batch.wide_rows)]
+    for field, column, payload in fields:
+        if column >= len(table.sizes):
+            found.append((field, "no such column"))
+            continue
+        metric, shape = table.layout.columns[column]
+        fault = _narrow_fault(shape, payload) if isinstance(payload, int) else _wide_fault(shape, payload)
+        if fault:
+            found.append((field, f"{metric}: {fault}"))
+        elif metric in metrics:
+            found.append((field, f"{metric}: reported twice"))
+        metrics.add(metric)
+    return found[:_MOST_FAULTS]
+
+
+def _narrow_fault(shape: Shape, payload: int) -> str | None:
+    if shape.wide:
+        return "needs a wide row"
+    if payload >= _limit(shape):
+        return "the payload is out of the column's domain"
+    if _weight(shape) not in {-1, payload.bit_count()}:
+        return f"{_weight(shape)} bits are set in every payload"
+    return None
+
+
+def _wide_fault(shape: Shape, payload: bytes) -> str | None:
+    length = _wide_bytes(shape)
+    if length < 0:
+        return "needs a row of eight bytes"
+    if len(payload) != length:
+        return f"the payload has {length} bytes"
+    if isinstance(shape, Bitmap):
+        bits = int.from_bytes(payload, "little")
+        if bits >> shape.size:
+            return "the payload is out of the column's domain"
+        if shape.weight not in {None, bits.bit_count()}:
+            return f"{shape.weight} bits are set in every payload"
+    elif isinstance(shape, Vector) and np.abs(np.frombuffer(payload, "<i4").astype(np.int64)).max() > shape.bound:
+        return "an entry is out of its bounds"
+    return None

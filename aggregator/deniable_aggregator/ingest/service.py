@@ -1,0 +1,183 @@
+"""The ReportService: batches in, acknowledgements out once they are stored.
+
+Requests arrive as bytes and are parsed here, so that one that is no message gets an answer of the table like
+any other. Neither peers nor ids nor payloads are logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from typing import NoReturn
+
+import grpc
+from deniable.v1 import report_service_pb2
+from deniable.v1.report_service_pb2 import (
+    StreamReportsRequest,
+    StreamReportsResponse,
+    SubmitReportsRequest,
+    SubmitReportsResponse,
+)
+from google.protobuf.message import DecodeError
+
+from deniable_aggregator.ingest.admission import Door
+from deniable_aggregator.ingest.batcher import Batcher, Ticket
+from deniable_aggregator.ingest.flush import Outcome, Stored
+from deniable_aggregator.ingest.refusal import DRAINING, NOT_A_REQUEST, Refusal
+from deniable_aggregator.ingest.stats import IngestStats
+
+__all__ = ["NAME", "ReportService"]
+
+NAME = report_service_pb2.DESCRIPTOR.services_by_name["ReportService"].full_name
+"""The service's full name."""
+
+_STORED = SubmitReportsResponse().SerializeToString()
+_STORED_BEFORE = SubmitReportsResponse(duplicate=True).SerializeToString()
+_DETAILS = "grpc-status-details-bin"
+_MOST_IN_FLIGHT = 2000
+"""So many batches of one stream may be unanswered; then its messages stay with the sender. Two flushes' worth:
+one is being stored while the next gathers."""
+
+
+class ReportService:
+    """Takes batches over gRPC."""
+
+    def __init__(self, door: Door, batcher: Batcher, stats: IngestStats) -> None:
+        self._door = door
+        self._batcher = batcher
+        self._stats = stats
+        self._draining = asyncio.Event()
+
+    def add_to(self, server: grpc.aio.Server) -> None:
+        """Have a server that has not started offer this service."""
+        handlers: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+            "SubmitReports": grpc.unary_unary_rpc_method_handler(self._submit_reports),
+            "StreamReports": grpc.stream_stream_rpc_method_handler(self._stream_reports),
+        }
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(NAME, handlers)])
+
+    async def drain(self) -> None:
+        """Take no more batches; return when all that were taken are stored."""
+        self._draining.set()
+        await self._batcher.drain()
+
+    def take(self, request: SubmitReportsRequest) -> Ticket | Refusal:
+        """Let a batch in, or not."""
+        batch = self._door.admit(request)
+        ticket = batch if isinstance(batch, Refusal) else self._batcher.submit(batch)
+        if isinstance(ticket, Refusal):
+            self._stats.refuse(ticket)
+        return ticket
+
+    async def _submit_reports(self, message: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+        try:
+            request = SubmitReportsRequest.FromString(message)
+        except DecodeError:
+            self._stats.refuse(NOT_A_REQUEST)
+            await _abort(context, NOT_A_REQUEST)
+        ticket = self.take(request)
+        outcome = ticket if isinstance(ticket, Refusal) else (await ticket.outcomes)[ticket.place]
+        if outcome is Stored.NOW:
+            return _STORED
+        if isinstance(outcome, Refusal):
+            await _abort(context, outcome)
+        return _STORED_BEFORE
+
+    async def _stream_reports(
+        self, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
+    ) -> None:
+        stream = _Stream(self.take, context)
+        reading = asyncio.create_task(stream.read(messages))
+        writing = asyncio.create_task(stream.write())
+        draining = asyncio.create_task(self._draining.wait())
+        tasks = (reading, writing, draining)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            refusal = reading.result() if reading.done() else DRAINING
+            reading.cancel()
+            stream.end()
+            await writing
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if refusal:
+            await _abort(context, refusal)
+
+
+class _Stream:
+    """One call of StreamReports: batches in, and an answer for each when its flush is done."""
+
+    def __init__(
+        self,
+        take: Callable[[SubmitReportsRequest], Ticket | Refusal],
+        context: grpc.aio.ServicerContext[bytes, bytes],
+    ) -> None:
+        self._take = take
+        self._context = context
+        self._in_flight = 0
+        self._ended = False
+        self._room = asyncio.Event()
+        self._groups: dict[asyncio.Future[list[Outcome]], list[tuple[int, int]]] = {}
+        self._ready: asyncio.Queue[list[tuple[int, Outcome]]] = asyncio.Queue()
+
+    async def read(self, messages: AsyncIterator[bytes]) -> Refusal | None:
+        """Take batches until the sender has no more; a refusal ends the stream."""
+        async for message in messages:
+            try:
+                request = StreamReportsRequest.FromString(message)
+            except DecodeError:
+                return NOT_A_REQUEST
+            self._in_flight += 1
+            ticket = self._take(request.batch)
+            if isinstance(ticket, Refusal):
+                self._ready.put_nowait([(request.sequence, ticket)])
+            else:
+                self._await(ticket, request.sequence)
+            while self._in_flight >= _MOST_IN_FLIGHT:
+                self._room.clear()
+                await self._room.wait()
+        return None
+
+    async def write(self) -> None:
+        """Answer batches until the stream has ended and none is left."""
+        while self._in_flight or not self._ended:
+            for sequence, outcome in await self._ready.get():
+                await self._context.write(_answer(sequence, outcome))
+                self._in_flight -= 1
+            self._room.set()
+
+    def end(self) -> None:
+        """No more batches are taken."""
+        self._ended = True
+        self._ready.put_nowait([])
+
+    def _await(self, ticket: Ticket, sequence: int) -> None:
+        group = self._groups.get(ticket.outcomes)
+        if group is None:
+            group = self._groups[ticket.outcomes] = []
+            ticket.outcomes.add_done_callback(self._done)
+        group.append((sequence, ticket.place))
+
+    def _done(self, flush: asyncio.Future[list[Outcome]]) -> None:
+        outcomes = flush.result()
+        self._ready.put_nowait([(sequence, outcomes[place]) for sequence, place in self._groups.pop(flush)])
+
+
+def _answer(sequence: int, outcome: Outcome) -> bytes:
+    if isinstance(outcome, Stored):
+        duplicate = outcome is Stored.BEFORE
+        return StreamReportsResponse(sequence=sequence, duplicate=duplicate).SerializeToString()
+    return StreamReportsResponse(
+        sequence=sequence,
+        code=outcome.number,
+        message=outcome.message,
+        reason=outcome.reason,
+        retry_after_ms=outcome.retry_after // timedelta(milliseconds=1) if outcome.retry_after else 0,
+    ).SerializeToString()
+
+
+async def _abort(context: grpc.aio.ServicerContext[bytes, bytes], refusal: Refusal) -> NoReturn:
+    details = (_DETAILS, refusal.status().SerializeToString())
+    await context.abort(refusal.code, refusal.message, trailing_metadata=(details,))

@@ -1,0 +1,232 @@
+"""The aggregator as one process: the store, ingest, and gRPC around them.
+
+words:
+  drain  to end without loss: say so in the health service, take nothing new, store and acknowledge what was
+         taken, and only then let go of the store
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+from deniable.collection import Collection
+from grpc_health.v1 import health
+from grpc_health.v1.health_pb2 import HealthCheckResponse
+from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
+from grpc_reflection.v1alpha import reflection
+
+from deniable_aggregator.ingest import (
+    NAME,
+    Batcher,
+    Calendar,
+    Door,
+    FlushSettings,
+    IngestStats,
+    Layout,
+    ReportService,
+)
+from deniable_aggregator.store import EmbeddedStore, Store, StoreError
+
+__all__ = ["AddService", "Server", "Settings", "layout_of", "run", "serve"]
+
+_LOG = logging.getLogger(__name__)
+
+AddService = Callable[[grpc.aio.Server, Store], str]
+"""Adds a servicer that reads the store to a server that has not started, and names the service in full."""
+
+_MOST_MESSAGE_BYTES = 1 << 20
+_STORE_CHECK_SECONDS = 0.5
+_LAST_WORD_SECONDS = 1.0
+"""When everything is stored, calls have this long to take their answers; those that watch something are cut."""
+
+_OPTIONS: tuple[tuple[str, int], ...] = (
+    ("grpc.max_receive_message_length", _MOST_MESSAGE_BYTES),
+    # The batcher bounds what waits, and says so in words; gRPC's own bound refuses sooner, and without.
+    ("grpc.server.max_pending_requests", 100_000),
+    ("grpc.server.max_pending_requests_hard_limit", 100_000),
+    # Devices come and go. One that vanished is noticed after two minutes, one that is silent is asked to
+    # connect again; one that pings more than twice a minute is not a device.
+    ("grpc.keepalive_time_ms", 100_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.max_connection_idle_ms", 600_000),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an aggregator is told when it is started."""
+
+    listen: str = "[::]:8470"
+    """Where devices reach it; port 0 is any that is free."""
+    data_dir: Path | None = None
+    """Where the embedded store keeps its file; None with a store of one's own."""
+    redis_url: str | None = None
+    """A Redis or Valkey server of one's own; None with the embedded store."""
+    shards: int = 1
+    """How many parts the counters are spread over; a store keeps to the number it was begun with."""
+    calendar: Calendar = field(default_factory=Calendar)
+    """Which epochs are accepted, and for how long counters are kept."""
+    flush: FlushSettings = field(default_factory=FlushSettings)
+    """When waiting batches are stored, and how many may wait."""
+    grace: float = 20.0
+    """Seconds for draining."""
+    reuse_port: bool = False
+    """Other processes may listen on the same port, and share its calls."""
+
+    def __post_init__(self) -> None:
+        if (self.data_dir is None) == (self.redis_url is None):
+            raise ValueError("an aggregator has either a data directory or the address of a store")
+        if self.grace < 0:
+            raise ValueError(f"a grace period is not negative: {self.grace}")
+
+
+def layout_of(collection: Collection) -> Layout:
+    """A collection, as far as ingest is concerned."""
+    return Layout(
+        name=collection.name,
+        digest=collection.digest,
+        epoch_seconds=collection.epoch_seconds,
+        segments=collection.segment_count,
+        columns=tuple((column.metric, column.shape) for column in collection.columns),
+    )
+
+
+class Server:
+    """An aggregator."""
+
+    def __init__(self, settings: Settings, layouts: Iterable[Layout], services: Sequence[AddService] = ()) -> None:
+        self.stats = IngestStats()
+        """What has happened at ingest."""
+        self.port = 0
+        """Where it listens, once it is started."""
+        self._settings = settings
+        self._layouts = tuple(layouts)
+        self._services = services
+        self._embedded = EmbeddedStore(settings.data_dir) if settings.data_dir else None
+        self._health = health.aio.HealthServicer()
+        self._watch: asyncio.Task[None] | None = None
+        self._grpc: grpc.aio.Server | None = None
+        self._reports: ReportService | None = None
+        self._store: Store | None = None
+        self._names: tuple[str, ...] = ()
+
+    @property
+    def store(self) -> Store:
+        """The counters, once it is started."""
+        assert self._store is not None, "the aggregator has not been started"
+        return self._store
+
+    async def start(self) -> None:
+        """Reach the store, then listen; a StoreError or OSError where one of them fails."""
+        try:
+            await self._open_store()
+            await self._listen()
+        except BaseException:
+            await self._close_store()
+            raise
+        self._watch = asyncio.create_task(self._watch_store())
+
+    async def drain(self) -> None:
+        """End without losing anything, within the grace period."""
+        assert self._grpc, "the aggregator has not been started"
+        assert self._reports
+        if self._watch:
+            self._watch.cancel()
+        await self._health.enter_graceful_shutdown()
+        ending = asyncio.create_task(self._grpc.stop(self._settings.grace))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._reports.drain(), self._settings.grace)
+        await self._grpc.stop(min(_LAST_WORD_SECONDS, self._settings.grace))
+        await ending
+        await self._close_store()
+
+    async def _open_store(self) -> None:
+        if self._embedded:
+            await self._embedded.start()
+        url = self._embedded.url if self._embedded else self._settings.redis_url
+        assert url is not None
+        self._store = Store(url, shards=self._settings.shards)
+        await self._store.open()
+
+    async def _close_store(self) -> None:
+        if self._store:
+            await self._store.close()
+        if self._embedded:
+            await self._embedded.stop()
+
+    async def _listen(self) -> None:
+        settings = self._settings
+        batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
+        self._reports = ReportService(Door(self._layouts, settings.calendar), batcher, self.stats)
+        self._grpc = grpc.aio.server(options=(*_OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port))))
+        self._reports.add_to(self._grpc)
+        names = [NAME, *(add(self._grpc, self.store) for add in self._services)]
+        add_HealthServicer_to_server(self._health, self._grpc)
+        for name in names:
+            await self._health.set(name, HealthCheckResponse.SERVING)
+        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], self._grpc)
+        try:
+            self.port = self._grpc.add_insecure_port(settings.listen)
+        except RuntimeError as error:
+            raise OSError(f"can not listen on {settings.listen}") from error
+        self._names = ("", *names)
+        await self._grpc.start()
+
+    async def _watch_store(self) -> None:
+        """Keep the health service true while the store comes and goes."""
+        while True:
+            try:
+                await self.store.ping()
+                status = HealthCheckResponse.SERVING
+            except StoreError:
+                status = HealthCheckResponse.NOT_SERVING
+            for name in self._names:
+                await self._health.set(name, status)
+            await asyncio.sleep(_STORE_CHECK_SECONDS)
+
+
+async def run(
+    settings: Settings,
+    collections: Iterable[Collection],
+    services: Sequence[AddService] = (),
+    ready: Callable[[Server], None] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come."""
+    server = Server(settings, map(layout_of, collections), services)
+    end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end.set)
+    await server.start()
+    if ready:
+        ready(server)
+    await end.wait()
+    _LOG.info("draining")
+    await server.drain()
+
+
+def serve(
+    settings: Settings,
+    collections: Iterable[Collection],
+    services: Sequence[AddService] = (),
+    ready: Callable[[Server], None] | None = None,
+) -> None:
+    """`run`, on uvloop where there is one."""
+    with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
+        runner.run(run(settings, collections, services, ready))
+
+
+def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop

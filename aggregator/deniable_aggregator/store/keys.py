@@ -1,0 +1,45 @@
+"""The names of what is stored.
+
+words:
+  shard    one of the parts that counters and ids are spread over; a batch belongs to the one its id says
+  window   one epoch of one collection: the set of ids in which a batch of that epoch is looked up
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+__all__ = ["SHARDS_KEY", "CounterKey", "Window", "counts_name", "seen_name"]
+
+SHARDS_KEY = b"deniable:shards"
+"""Where the store keeps the number of shards that its counters were begun with."""
+
+
+class Window(NamedTuple):
+    """One epoch of one collection."""
+
+    digest: int
+    epoch: int
+
+
+class CounterKey(NamedTuple):
+    """The counters of one column, for one epoch and one segment."""
+
+    digest: int
+    column: int
+    epoch: int
+    segment: int
+
+
+# The shard is the hash tag: all keys of one shard lie in one slot of a cluster, within reach of one script.
+@lru_cache(maxsize=4096)
+def seen_name(shard: int, window: Window) -> bytes:
+    """The set of the ids that a shard knows of a window."""
+    return b"deniable:{%d}:seen:%016x.%d" % (shard, window.digest, window.epoch)
+
+
+@lru_cache(maxsize=65536)
+def counts_name(shard: int, key: CounterKey) -> bytes:
+    """A shard's packed counters of one column, epoch and segment."""
+    return b"deniable:{%d}:counts:%016x.%d:%d:%d" % (shard, key.digest, key.column, key.epoch, key.segment)

@@ -1,0 +1,168 @@
+"""The counters, and the ids that have been counted, in Redis or Valkey.
+
+One script adds a flush: it remembers the ids and adds the counters together, or, if one of the ids is known,
+does neither and says which. The script is atomic, so a reply that is lost costs nothing: asked again, the
+store answers that it knows the ids. For the same reason redis-py's own retries are off; the one who sent the
+batch repeats it, and the id takes care of the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, OutOfMemoryError, RedisError, ResponseError
+
+from deniable_aggregator.store.additions import Additions, IntArray, pack
+from deniable_aggregator.store.errors import CounterOverflow, ShardMismatch, StoreError, StoreFull, StoreUnavailable
+from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, seen_name
+
+__all__ = ["ID_BYTES", "Admission", "Store"]
+
+ID_BYTES = 16
+"""The length of a batch's id."""
+
+_SCRIPT = files(__package__).joinpath("add.lua").read_bytes()
+_SCRIPT_NAME = hashlib.sha1(_SCRIPT, usedforsecurity=False).hexdigest()
+_READ_AT_ONCE = 512
+
+
+class Admission(NamedTuple):
+    """The new batches of one window, and how long what they leave behind is kept."""
+
+    ids: Sequence[bytes]
+    remember: int
+    """Seconds from now for which the ids are remembered, at the least."""
+    keep: int
+    """Seconds from now for which the counters are kept, from when they begin."""
+
+
+class Store:
+    """Counters and ids on one Redis or Valkey server.
+
+    Ids and counters are spread over shards; a batch's id says which it belongs to. How many there are is
+    written down in the store when it is first used, since an id is known only in its own shard.
+    """
+
+    def __init__(self, url: str, *, shards: int = 1, timeout: float = 5.0) -> None:
+        if not 1 <= shards <= 1024:
+            raise ValueError(f"there are 1 to 1024 shards, not {shards}")
+        self.shards = shards
+        self._redis: Redis = Redis.from_url(
+            url,
+            retry=Retry(NoBackoff(), 0),
+            retry_on_error=[],
+            protocol=2,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
+        )
+
+    async def open(self) -> None:
+        """Reach the store and agree with it about the number of shards."""
+        with _errors():
+            await self._redis.set(SHARDS_KEY, self.shards, nx=True)
+            begun = int(await self._redis.get(SHARDS_KEY) or 0)
+        if begun != self.shards:
+            raise ShardMismatch(f"this store was begun with {begun} shards: it cannot be used with {self.shards}")
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._redis.aclose()
+
+    async def ping(self) -> None:
+        """Raise a StoreError unless the store answers."""
+        with _errors():
+            await self._redis.ping()
+
+    def shard_of(self, batch_id: bytes) -> int:
+        """The shard that a batch belongs to."""
+        return int.from_bytes(batch_id, "big") % self.shards
+
+    async def add(
+        self, shard: int, admissions: Mapping[Window, Admission], additions: Additions
+    ) -> set[tuple[Window, bytes]]:
+        """Remember the ids and add the counters; or, if any id is known, change nothing and return those."""
+        windows = list(admissions)
+        names = [seen_name(shard, window) for window in windows]
+        names += [counts_name(shard, key) for key in additions.keys]
+        packed = pack(additions)
+        keep = [admissions[Window(key.digest, key.epoch)].keep for key in additions.keys]
+        known = await self._run(
+            names,
+            _numbers((len(admission.ids), admission.remember) for admission in admissions.values()),
+            _joined(admissions.values()),
+            _numbers(zip(additions.sizes, packed.runs_of_key.tolist(), keep, strict=True)),
+            packed.runs,
+            packed.amounts,
+        )
+        return {(windows[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
+
+    async def read(self, keys: Sequence[CounterKey]) -> list[IntArray | None]:
+        """The counters of each key, added over all shards; None where nothing has been counted."""
+        sums: list[IntArray | None] = [None] * len(keys)
+        for shard in range(self.shards):
+            for start in range(0, len(keys), _READ_AT_ONCE):
+                part = keys[start : start + _READ_AT_ONCE]
+                with _errors():
+                    values = await self._redis.mget([counts_name(shard, key) for key in part])
+                for number, value in enumerate(values, start):
+                    if value is not None:
+                        assert isinstance(value, bytes)
+                        counters = np.frombuffer(value, dtype="<i8").astype(np.int64)
+                        before = sums[number]
+                        sums[number] = counters if before is None else before + counters
+        return sums
+
+    async def _run(self, names: list[bytes], *arguments: bytes) -> list[Any]:
+        call = [*names, *arguments]
+        known: list[Any]
+        with _errors():
+            try:
+                known = await self._redis.evalsha(_SCRIPT_NAME, len(names), *call)
+            except NoScriptError:
+                await self._redis.script_load(_SCRIPT)
+                known = await self._redis.evalsha(_SCRIPT_NAME, len(names), *call)
+        return known
+
+
+def _numbers(rows: Iterable[Sequence[int]]) -> bytes:
+    return np.array(list(rows), dtype="<u4").tobytes()
+
+
+def _joined(admissions: Iterable[Admission]) -> bytes:
+    ids = [batch_id for admission in admissions for batch_id in admission.ids]
+    blob = b"".join(ids)
+    if len(blob) != ID_BYTES * len(ids) or not ids:
+        raise ValueError(f"an id has {ID_BYTES} bytes")
+    return blob
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """redis-py's errors as ours."""
+    try:
+        yield
+    except OutOfMemoryError as error:
+        raise StoreFull(str(error)) from error
+    except ResponseError as error:
+        raise _refusal(str(error)) from error
+    except (RedisError, OSError) as error:
+        raise StoreUnavailable(str(error)) from error
+
+
+def _refusal(message: str) -> StoreError:
+    word = message.partition(" ")[0]
+    if word == "OVERFLOW":
+        return CounterOverflow(message)
+    if word in {"OOM", "MISCONF"}:
+        return StoreFull(message)
+    if word in {"DAMAGED", "WRONGTYPE", "ERR"}:
+        return StoreError(message)
+    return StoreUnavailable(message)  # LOADING, READONLY, BUSY, NOREPLICAS, CLUSTERDOWN, TRYAGAIN and their like
