@@ -16,7 +16,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from deniable._section import (
     Section,
+    a_flag,
     a_number,
     a_text,
     an_epsilon,
@@ -39,6 +40,7 @@ from deniable.errors import CollectionError, Problem, UnknownMetricError
 from deniable.kinds import KINDS, Kind
 from deniable.mechanisms import Mechanism
 from deniable.payload import Shape
+from deniable.randomness import word
 from deniable.reduce import REDUCERS, Reducer
 
 __all__ = ["Budget", "Collection", "Column", "Metric", "Report"]
@@ -98,13 +100,21 @@ class Metric:
     """The columns that it fills; a device answers one of them an epoch."""
     reducer: Reducer
     """How several values of one epoch become one."""
+    memoize: bool = False
+    """Whether a device remembers its randomised answer and gives the same one every time."""
+    instantaneous: Epsilon | None = None
+    """With `memoize`: the most that one report tells of what is remembered; None: all of it."""
     expires: date | None = None
     """The first day on which devices no longer answer."""
 
+    def encode(self, value: Any, draw: Callable[[], int]) -> tuple[Column, int]:
+        """The column and the mechanism's input for a checked value; `draw` gives words for what is left to chance."""
+        place, chosen = self.kind.encode(value, [column.mechanism for column in self.columns], draw)
+        return self.columns[place], chosen
+
     def randomize(self, value: Any) -> Report:
         """One randomised answer to a value, without state or ledger; InvalidValueError for what is not taken."""
-        place, chosen = self.kind.encode(self.kind.check(value))
-        column = self.columns[place]
+        column, chosen = self.encode(self.kind.check(value), word)
         return Report(column.number, column.mechanism.randomize(chosen))
 
 
@@ -153,6 +163,8 @@ class Collection:
             table = tomllib.loads(text, parse_float=Decimal)
         except tomllib.TOMLDecodeError as error:
             raise CollectionError([Problem(file, "", f"not TOML: {_placed(error, text)}")]) from error
+        except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
+            raise CollectionError([Problem(file, "", f"can not be read: {error}")]) from error
         problems: list[Problem] = []
         collection = _Reader(file, table, problems).collection()
         if problems or collection is None:
@@ -235,7 +247,7 @@ class _Reader:
     def _segments(self, section: Section) -> dict[str, tuple[str, ...]]:
         segments = {}
         for name in sorted(section.keys()):
-            _checked_name(section, name)
+            _check_name(section, name, name)
             values = section.take(name, distinct_texts(2, _MOST_SEGMENTS))
             if values is not None:
                 segments[name] = values
@@ -253,7 +265,7 @@ class _Reader:
         return [metric for metric in metrics if metric is not None]
 
     def _metric(self, name: str, section: Section) -> Metric | None:
-        _checked_name(section, name)
+        _check_name(section, "", name)
         description = section.take("description", a_text)
         epsilon = section.take("epsilon", an_epsilon)
         expires = section.take("expires", _a_date, None)
@@ -263,12 +275,19 @@ class _Reader:
         kind_class = KINDS[kind_name]
         reduce = section.take("reduce", one_of(kind_class.reducers), kind_class.reducers[0])
         mechanism = section.take("mechanism", one_of(("auto", *kind_class.mechanisms)), "auto")
+        memoize = section.take("memoize", a_flag, False)
+        instantaneous = section.take("instantaneous_epsilon", an_epsilon, None)
+        if instantaneous and not memoize:
+            section.wrong("instantaneous_epsilon", "goes with memoize = true: it is a second randomisation")
         kind = kind_class.read(section)
         section.finish()
         if not (description and epsilon and kind and reduce and mechanism):
             return None
         try:
-            mechanisms = kind.columns(epsilon, mechanism)
+            if instantaneous:
+                mechanisms = kind.memoized(epsilon, instantaneous, mechanism)
+            else:
+                mechanisms = kind.columns(epsilon, mechanism)
         except ValueError as error:
             section.wrong("", str(error))
             return None
@@ -277,7 +296,9 @@ class _Reader:
         if self._next_column > _MOST_COLUMNS:
             section.wrong("", f"is beyond the {_MOST_COLUMNS} columns that a collection can have")
         columns = tuple(Column(first + place, name, each) for place, each in enumerate(mechanisms))
-        return Metric(name, description, kind, epsilon, columns, REDUCERS[reduce], expires)
+        return Metric(
+            name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), instantaneous, expires
+        )
 
     def _budget(self, metrics: list[Metric]) -> Budget | None:
         spent = sum((metric.epsilon.value for metric in metrics), Fraction(0))
@@ -313,6 +334,7 @@ def _meaning(metric: Metric) -> dict[str, Any]:
         "parameters": metric.kind.parameters(),
         "epsilon": str(metric.epsilon),
         "reduce": metric.reducer.name,
+        "memoize": metric.memoize,
         "columns": [{"mechanism": c.mechanism.name, **c.mechanism.parameters()} for c in metric.columns],
     }
 
@@ -328,11 +350,11 @@ def _a_name(value: Any) -> str:
     return value
 
 
-def _checked_name(section: Section, name: str) -> None:
+def _check_name(section: Section, key: str, name: str) -> None:
     try:
         _a_name(name)
     except ValueError as error:
-        section.wrong("", str(error))
+        section.wrong(key, str(error))
 
 
 def _a_limit(value: Any) -> Fraction:

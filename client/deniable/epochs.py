@@ -16,9 +16,10 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from deniable.collection import Collection, Report
+from deniable.collection import Collection, Metric, Report
 from deniable.errors import BudgetExceededError
 from deniable.ledger import Ledger
+from deniable.memo import Memo
 from deniable.outbox import Batch, put
 from deniable.randomness import shuffle
 from deniable.state import count
@@ -64,19 +65,36 @@ def seal(connection: sqlite3.Connection, collection: Collection, before: int, se
 def _answers(
     connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, Any]
 ) -> list[Report]:
-    ledger = Ledger(connection, collection)
+    ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
     reports = []
     for name, state in states.items():
         metric = collection.metrics[name]
+        value = metric.reducer.finish(state)
         try:
-            ledger.charge(metric, epoch)
+            if metric.memoize:
+                report = _remembered(ledger, memo, metric, value, epoch)
+            else:
+                ledger.charge(metric, epoch)
+                report = metric.randomize(value)
         except BudgetExceededError:
             count(connection, "refused by the ledger")
             continue
-        reports.append(metric.randomize(metric.reducer.finish(state)))
+        reports.append(report)
         count(connection, "answered")
     shuffle(reports)
     return reports
+
+
+def _remembered(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) -> Report:
+    """The answer that was given to this value before; the first time it is drawn, charged and remembered."""
+    column, chosen = metric.encode(value, memo.draws(metric).__next__)
+    key = memo.key(metric, column, chosen)
+    remembered = memo.recall(key)
+    ledger.charge(metric, epoch, remembered=remembered is not None)
+    if remembered is None:
+        remembered = column.mechanism.remember(chosen)
+        memo.remember(key, remembered)
+    return Report(column.number, column.mechanism.renew(remembered))
 
 
 def erase(connection: sqlite3.Connection) -> None:

@@ -51,13 +51,16 @@ class Ledger:
         self._connection = connection
         self._collection = collection
 
-    def charge(self, metric: Metric, epoch: int) -> None:
-        """Charge a metric's answer for an epoch; BudgetExceededError, and no charge, where it may not be given."""
+    def charge(self, metric: Metric, epoch: int, *, remembered: bool = False) -> None:
+        """Charge a metric's answer for an epoch; BudgetExceededError, and no charge, where it may not be given.
+
+        An answer that is remembered was paid for when it was first given: it costs nothing, but has its line.
+        """
         collection = self._collection
         seconds = collection.epoch_seconds
         start = epoch * seconds
-        cost = _cost(metric.epsilon.value)
-        if self._spent("AND metric = ? AND start < ? AND start + seconds > ?", metric.name, start + seconds, start):
+        cost = 0 if remembered else _cost(metric.epsilon.value)
+        if self._answered(metric.name, start, start + seconds):
             raise BudgetExceededError(f"{metric.name} has been answered for this time already")
         in_epoch = self._spent("AND start < ? AND start + seconds > ?", start + seconds, start)
         if in_epoch + cost > _cost(collection.budget.epoch):
@@ -68,6 +71,13 @@ class Ledger:
         self._connection.execute(
             "INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", (collection.name, metric.name, start, seconds, cost)
         )
+
+    def _answered(self, metric: str, start: int, end: int) -> bool:
+        query = (
+            "SELECT 1 FROM ledger WHERE collection = ? AND metric = ? AND start < ? AND start + seconds > ? LIMIT 1"
+        )
+        row = self._connection.execute(query, (self._collection.name, metric, end, start)).fetchone()
+        return row is not None
 
     def _spent(self, condition: str, *values: str | int) -> int:
         query = f"SELECT coalesce(sum(cost), 0) FROM ledger WHERE collection = ? {condition}"  # noqa: S608

@@ -2,7 +2,7 @@
 
 words:
   row       8 bytes, little-endian: bits 63..48 the column, bits 47..0 the payload
-  wide row  a column and its payload's bytes: a bitmap's bits, least significant first
+  wide row  a column and its payload's bytes, little-endian: a bitmap's bits, or a vector's entries as int32
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from deniable.collection import Column, Report
-from deniable.payload import PAYLOAD_BITS, Bitmap
+from deniable.payload import PAYLOAD_BITS, Bitmap, Vector
 
 __all__ = ["encode_rows", "encode_wide_rows"]
 
@@ -28,5 +28,7 @@ def encode_wide_rows(reports: Iterable[Report], columns: Sequence[Column]) -> li
 
 
 def _wide(payload: int, column: Column) -> bytes:
-    assert isinstance(column.shape, Bitmap)
-    return payload.to_bytes(-(-column.shape.size // 8), "little")
+    shape = column.shape
+    assert isinstance(shape, Bitmap | Vector)
+    bits = shape.size if isinstance(shape, Bitmap) else 32 * shape.size
+    return payload.to_bytes(-(-bits // 8), "little")

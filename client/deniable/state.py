@@ -1,4 +1,4 @@
-"""The device's file: one SQLite database that holds the ledger, the queue and the current epoch's values.
+"""The device's file: one SQLite database that holds the ledger, the memo, the queue and the current epoch's values.
 
 words:
   transaction   everything in it is in the file, or nothing of it is
@@ -25,6 +25,8 @@ __all__ = ["State", "count"]
 
 SCHEMA_VERSION = 1
 _SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE memo (key BLOB PRIMARY KEY, remembered BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE raw (
     digest TEXT, metric TEXT, epoch INTEGER, state TEXT NOT NULL,
     PRIMARY KEY (digest, metric, epoch)) WITHOUT ROWID;

@@ -9,6 +9,7 @@ words:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from deniable._section import Section
@@ -43,10 +44,18 @@ class Kind(ABC):
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """Its columns at this epsilon, by the mechanism named or by the best ("auto")."""
 
+    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """Its columns when answers are remembered at one epsilon and randomised afresh at another."""
+        raise ValueError(f"a {self.name} has no second randomisation: leave out instantaneous_epsilon")
+
     @abstractmethod
     def check(self, value: Any) -> Any:
         """The value in plain JSON; InvalidValueError, which says what is taken, where it is not taken."""
 
     @abstractmethod
-    def encode(self, value: Any) -> tuple[int, int]:
-        """A column and its mechanism's input for a checked and reduced value."""
+    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
+        """The place of a column and its mechanism's input, for a checked and reduced value.
+
+        All chance (which column, which neighbouring grid point) comes from the words that `draw` gives: a device
+        that memoizes draws the same ones every time.
+        """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from deniable._section import Section
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
-from deniable.mechanisms import Mechanism, RandomizedResponse
+from deniable.mechanisms import Mechanism, Memoized, RandomizedResponse
 
 __all__ = ["Boolean"]
 
@@ -35,12 +36,16 @@ class Boolean(Kind):
         """One: 0 is no, 1 is yes."""
         return (RandomizedResponse(epsilon, 2),)
 
+    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
+        """Randomized response over remembered randomized response."""
+        return (Memoized(RandomizedResponse(epsilon, 2), RandomizedResponse(fresh, 2)),)
+
     def check(self, value: Any) -> bool:
         """Takes True and False, nothing that is merely true or false."""
         if value is True or value is False:
             return bool(value)
         raise InvalidValueError(f"a boolean takes True or False, not {value!r}")
 
-    def encode(self, value: Any) -> tuple[int, int]:
+    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; 1 for yes."""
         return 0, int(value)

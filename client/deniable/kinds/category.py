@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from deniable._section import Section, distinct_texts, nearest
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
-from deniable.mechanisms import Mechanism, RandomizedResponse
+from deniable.mechanisms import Mechanism, Memoized, RandomizedResponse
 
 __all__ = ["Category"]
 
@@ -44,6 +45,10 @@ class Category(Kind):
         """One: the place of the value."""
         return (RandomizedResponse(epsilon, len(self.values)),)
 
+    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """Any of the mechanisms over remembered randomized response."""
+        return (Memoized(RandomizedResponse(epsilon, len(self.values)), *self.columns(fresh, mechanism)),)
+
     def check(self, value: Any) -> str:
         """Takes one of the values."""
         if isinstance(value, str) and value in self.index:
@@ -52,6 +57,6 @@ class Category(Kind):
         known = f"; did you mean {close!r}?" if close else ""
         raise InvalidValueError(f"not one of the {len(self.values)} values of this category: {value!r}{known}")
 
-    def encode(self, value: Any) -> tuple[int, int]:
+    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; the place of the value."""
         return 0, self.index[value]

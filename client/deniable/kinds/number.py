@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -12,11 +13,13 @@ from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
 from deniable.mechanisms import Laplace, Mechanism
-from deniable.randomness import WORD, coin
+from deniable.randomness import WORD
 
 __all__ = ["Number"]
 
 MOST_STEPS = 1 << 20
+LARGEST = 1e300
+"""No larger value is taken: the sum of a whole epoch's values stays finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +76,17 @@ class Number(Kind):
         return (Laplace(epsilon, self.steps),)
 
     def check(self, value: Any) -> float:
-        """Takes any finite number."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        """Takes any finite number, up to 1e300."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
             raise InvalidValueError(f"a number takes a finite int or float, not {value!r}")
         return float(value)
 
-    def encode(self, value: Any) -> tuple[int, int]:
+    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The one column; a neighbouring grid point, each with the chance that makes the mean exact."""
-        place = (min(max(value, float(self.low)), float(self.high)) - float(self.low)) / float(self.step)
-        below = min(math.floor(place), self.steps)
-        return 0, min(below + coin(int((place - below) * WORD)), self.steps)
+        low, high, last = float(self.low), float(self.high), columns[0].inputs - 1
+        place = (min(max(value, low), high) - low) / (high - low) * last
+        below = min(math.floor(place), last)
+        return 0, min(below + (draw() < (place - below) * WORD), last)
 
 
 def _range(value: Any) -> tuple[Fraction, Fraction]:

@@ -47,6 +47,14 @@ class Mechanism(ABC):
     def randomize(self, value: int) -> int:
         """One randomised answer, with the operating system's randomness."""
 
+    def remember(self, value: int) -> int:
+        """What a device that memoizes remembers of an input; without a second randomisation, the payload."""
+        return self.randomize(value)
+
+    def renew(self, remembered: int) -> int:
+        """The payload of what is remembered: without a second randomisation, the same every time."""
+        return remembered
+
     @abstractmethod
     def probability(self, payload: int, value: int) -> Fraction:
         """P(payload | value), exactly."""
