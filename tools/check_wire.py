@@ -18,9 +18,7 @@ def main() -> int:
         print("no earlier wire to compare with")
         return 0
     buf = Path(sys.executable).parent / "buf"
-    return subprocess.run(
-        [buf, "breaking", "--against", ".git#ref=HEAD~1"], cwd=ROOT, check=False
-    ).returncode
+    return subprocess.run([buf, "breaking", "--against", ".git#ref=HEAD~1"], cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -16,11 +16,12 @@ from deniable import Collection, CollectionError
 
 from deniable_aggregator import demo
 from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.estimate_service import estimates_of
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.check import findings
 from deniable_aggregator.planning.truth import Truth, TruthError
 from deniable_aggregator.remote import RemoteError, fetch
-from deniable_aggregator.server import Settings, serve
+from deniable_aggregator.server import Server, Settings, serve
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.terminal import Progress, bar, number, table
 
@@ -106,8 +107,14 @@ def _add_serve(commands: Any) -> None:
 
 def _serve(options: Any) -> None:
     collections = [Collection.load(path) for path in options.collections]
-    settings = Settings(listen=options.listen, data=None if options.redis else options.data, redis=options.redis)
-    asyncio.run(serve(settings, Catalog(collections), lambda endpoint: print(f"serving on {endpoint}", flush=True)))
+    data = None if options.redis else options.data
+    settings = Settings(listen=options.listen, data_dir=data, redis_url=options.redis)
+
+    def ready(server: Server) -> None:
+        where = options.listen.rpartition(":")[0]
+        print(f"serving {', '.join(sorted({c.name for c in collections}))} on {where}:{server.port}", flush=True)
+
+    serve(settings, collections, [estimates_of(Catalog(collections))], ready)
 
 
 # estimates

@@ -14,11 +14,12 @@ from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 
 from deniable_aggregator.answers import Target
-from deniable_aggregator.catalog import NotKnownError
+from deniable_aggregator.catalog import Catalog, NotKnownError
 from deniable_aggregator.query import Answer, Query, Reader
-from deniable_aggregator.store import StoreError
+from deniable_aggregator.server import AddService
+from deniable_aggregator.store import Store, StoreError
 
-__all__ = ["EstimateService", "estimate_message"]
+__all__ = ["EstimateService", "estimate_message", "estimates_of"]
 
 _Context = grpc.aio.ServicerContext[Any, Any]
 _WATCH_SECONDS = 1.0
@@ -36,7 +37,9 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         self._reader = reader
 
     async def ListCollections(  # noqa: N802
-        self, request: pb.ListCollectionsRequest, context: _Context
+        self,
+        request: pb.ListCollectionsRequest,  # noqa: ARG002 - gRPC calls it so
+        context: _Context,  # noqa: ARG002
     ) -> pb.ListCollectionsResponse:
         """The collections that the aggregator knows."""
         known = self._reader.catalog.collections()
@@ -91,6 +94,17 @@ def _query(query: pb.Query) -> Query:
         confidence=query.confidence or 0.95,
         target=_TARGETS[query.target],
     )
+
+
+def estimates_of(catalog: Catalog) -> AddService:
+    """Has a server answer questions about these collections."""
+
+    def add(server: grpc.aio.Server, store: Store) -> str:
+        service = EstimateService(Reader(catalog, store))
+        estimate_service_pb2_grpc.add_EstimateServiceServicer_to_server(service, server)
+        return pb.DESCRIPTOR.services_by_name["EstimateService"].full_name
+
+    return add
 
 
 def estimate_message(found: Answer) -> pb.Estimate:

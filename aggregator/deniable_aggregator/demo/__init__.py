@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import tempfile
+import time
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,11 @@ from deniable import Collection
 
 from deniable_aggregator.answers import Target, truth
 from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.estimate_service import estimates_of
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.truth import Truth
-from deniable_aggregator.query import Answer, Query
-from deniable_aggregator.server import Server, Settings
+from deniable_aggregator.query import Answer, Query, Reader
+from deniable_aggregator.server import Server, Settings, layout_of
 from deniable_aggregator.terminal import Progress, number, table
 
 __all__ = ["run"]
@@ -28,26 +31,42 @@ def _loaded() -> tuple[Collection, Truth]:
         return collection, Truth.load(room / "truth.toml", collection)
 
 
-async def run(devices: int, once: bool, listen: str = "127.0.0.1:8470") -> None:
+async def run(devices: int, once: bool, listen: str) -> None:
     """Start an aggregator, let a fleet report to it, show what comes out beside the truth, and keep serving."""
     collection, of_fleet = _loaded()
-    generator = np.random.default_rng()
+    catalog = Catalog([collection])
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as directory:
-        settings = Settings(listen="127.0.0.1:0" if once else listen, data=Path(directory))
-        async with Server(settings, Catalog([collection])) as server:
-            values = of_fleet.draw(devices, generator)
-            epoch = collection.epoch_at(server.clock())
-            progress = Progress("devices that have reported", devices)
-            await fleet.report(collection, values, server.endpoint, epoch, generator, progress)
-            query = Query(last_epoch=epoch, target=Target.REPORTING)
-            answers = await server.reader.answers(collection.name, query)
-            print(_shown(collection, answers, values, devices))  # noqa: T201
+        settings = Settings(listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0)
+        server = Server(settings, [layout_of(collection)], [estimates_of(catalog)])
+        await server.start()
+        try:
+            endpoint = f"127.0.0.1:{server.port}"
+            print(await _reported(collection, of_fleet, devices, endpoint, Reader(catalog, server.store)))  # noqa: T201
             if not once:
                 print(  # noqa: T201
-                    f"\nServing on {server.endpoint}; ask it again in another terminal:\n"
-                    f"    deniable estimates --endpoint {server.endpoint}\nCtrl-C ends the demo."
+                    f"\nServing on {endpoint}; ask it yourself, in another terminal:\n"
+                    "    .venv/bin/deniable estimates\nCtrl-C ends the demo."
                 )
-                await asyncio.Event().wait()
+                await _interrupted()
+        finally:
+            await server.drain()
+
+
+async def _reported(collection: Collection, of_fleet: Truth, devices: int, endpoint: str, reader: Reader) -> str:
+    generator = np.random.default_rng()
+    values = of_fleet.draw(devices, generator)
+    epoch = collection.epoch_at(time.time())
+    progress = Progress("devices that have reported", devices)
+    await fleet.report(collection, values, endpoint, epoch, generator, progress)
+    answers = await reader.answers(collection.name, Query(last_epoch=epoch, target=Target.REPORTING))
+    return _shown(collection, answers, values, devices)
+
+
+async def _interrupted() -> None:
+    end = asyncio.Event()
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(ending, end.set)
+    await end.wait()
 
 
 def _shown(collection: Collection, answers: list[Answer], values: dict[str, list[Any]], devices: int) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from deniable.mechanisms import Laplace, Mechanism, RandomizedResponse
+from deniable.mechanisms import Laplace, Mechanism, Memoized, RandomizedResponse
 from numpy.typing import NDArray
 
-from deniable_aggregator.estimators import laplace, randomized_response
+from deniable_aggregator.estimators import laplace, memoized, randomized_response
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._means import Means
 from deniable_aggregator.estimators._target import Target
@@ -26,6 +26,8 @@ _MEANS: dict[str, Callable[[Any, NDArray[np.int64]], Means]] = {
 
 def frequencies(mechanism: Mechanism, counters: NDArray[np.int64]) -> Frequencies:
     """How often each of the mechanism's inputs occurs."""
+    if isinstance(mechanism, Memoized):
+        return memoized.through(mechanism, frequencies(mechanism.fresh, counters))
     return _FREQUENCIES[mechanism.name](mechanism, counters)
 
 

@@ -55,7 +55,7 @@ class Frequencies:
             return np.sqrt(np.maximum(self._noise(np.clip(self.values, 0, 1)), 0))
 
     def _noise(self, shares: _Floats) -> _Floats:
-        """The variance that is left when the devices are given: q (1 - q) + f (p - q) (1 - p - q) over n (p - q)^2."""
+        """The variance for given devices: (q (1 - q) + f (p - q) (1 - p - q)) / (n (p - q)^2)."""
         p, q = self.p, self.q
         return (q * (1 - q) + shares * (p - q) * (1 - p - q)) / (self.reports * (p - q) ** 2)
 
@@ -72,7 +72,7 @@ class Frequencies:
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
     def _score(self, z: float) -> tuple[_Floats, _Floats]:
-        """All f with (estimate - f)^2 <= z^2 noise(f): the ends solve a quadratic equation, as in Wilson's interval."""
+        """All f with (estimate - f)^2 <= z^2 noise(f): their ends solve a quadratic equation, as Wilson's do."""
         p, q = self.p, self.q
         spread = z * z / (self.reports * (p - q) ** 2)
         linear = spread * (p - q) * (1 - p - q) / 2

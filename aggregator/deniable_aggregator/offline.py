@@ -1,0 +1,45 @@
+"""Estimates from reports at hand, without a server: for notebooks and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from deniable import Metric, Report
+from deniable.rows import encode_rows, encode_wide_rows
+from numpy.typing import NDArray
+
+from deniable_aggregator.answers import Estimate, Target, answer
+from deniable_aggregator.ingest import Layout
+from deniable_aggregator.ingest.rows import Batch, Rows, Table
+
+__all__ = ["accumulate", "estimate"]
+
+
+def estimate(
+    metric: Metric,
+    reports: Iterable[Report],
+    confidence: float = 0.95,
+    target: Target = Target.POPULATION,
+) -> Estimate:
+    """The answer of a metric from its reports, each of another device."""
+    return answer(metric, accumulate(metric, reports), confidence, target)
+
+
+def accumulate(metric: Metric, reports: Iterable[Report]) -> list[NDArray[np.int64]]:
+    """The counters of the metric's columns."""
+    columns = metric.columns
+    first = columns[0].number
+    own = [Report(column - first, payload) for column, payload in reports]
+    if any(not 0 <= column < len(columns) for column, _ in own):
+        raise ValueError(f"a report that is not of {metric.name!r}")
+    counters = [np.zeros(column.shape.counters, dtype=np.int64) for column in columns]
+    if own:
+        table = Table(Layout(metric.name, 0, 1, 1, tuple((metric.name, column.shape) for column in columns)))
+        batch = Batch(b"", table, 0, 0, encode_rows(own, columns), encode_wide_rows(own, columns))
+        additions = Rows([batch]).additions(np.array([True]))
+        column = np.array([key.column for key in additions.keys])[additions.key]
+        for place, into in enumerate(counters):
+            mine = column == place
+            into[additions.counter[mine]] = additions.amount[mine]
+    return counters
