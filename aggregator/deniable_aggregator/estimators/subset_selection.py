@@ -1,0 +1,16 @@
+"""Subset selection: a report supports the answers that it names."""
+
+from __future__ import annotations
+
+import numpy as np
+from deniable.mechanisms import SubsetSelection
+from numpy.typing import NDArray
+
+from deniable_aggregator.estimators._frequencies import Frequencies
+
+__all__ = ["frequencies"]
+
+
+def frequencies(mechanism: SubsetSelection, counters: NDArray[np.int64]) -> Frequencies:
+    """Counters: the reports, then how often each answer was named."""
+    return Frequencies(int(counters[0]), counters[1:], float(mechanism.p), float(mechanism.q))

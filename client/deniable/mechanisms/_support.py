@@ -1,0 +1,37 @@
+"""What the mechanisms of a frequency share: every payload supports some inputs, and is likelier under those.
+
+words:
+  support    a payload supports an input when the input makes it e^eps times likelier than another would
+  p          P(the payload supports the input that was given)
+  q          P(the payload supports another input), the same for every other one
+  inside     the threshold of p: P(the payload supports its input) = inside / 2^64
+
+The share f of devices with an input is estimated by (C / n - q) / (p - q), C being the reports that support it;
+for a rare one its variance is q (1 - q) / (n (p - q)^2). (Wang, Blocki, Li, Jha, USENIX Security 2017.)
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from deniable.epsilon import Epsilon
+from deniable.randomness import WORD
+
+__all__ = ["inside_threshold", "support_chance", "variance"]
+
+
+def support_chance(epsilon: Epsilon, supporting: int, payloads: int) -> Fraction:
+    """The p that `supporting` of `payloads` payloads have together, each e^eps times likelier than each other."""
+    weight = epsilon.exp * supporting
+    return weight / (weight + payloads - supporting)
+
+
+def inside_threshold(epsilon: Epsilon, supporting: int, payloads: int) -> int:
+    """The largest threshold of p that keeps the ratio (p / supporting) / ((1 - p) / others) at most e^eps."""
+    share = support_chance(epsilon, supporting, payloads) * WORD
+    return share.numerator // share.denominator
+
+
+def variance(p: Fraction, q: Fraction) -> Fraction:
+    """Of one report's estimate of a rare input."""
+    return q * (1 - q) / (p - q) ** 2
