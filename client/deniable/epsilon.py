@@ -110,11 +110,16 @@ class Epsilon:
         cost = -(-high // _LN_STEP) * _LN_STEP
         return cls(cost, odds, f"ln {odds}")
 
+    @property
+    def floor(self) -> Fraction:
+        """The logarithm of exp, rounded down: what a mechanism divides that can not be built from exp itself."""
+        return self.value - _LN_STEP if self.text.startswith("ln") else self.value
+
     def part(self, parts: int) -> Epsilon:
         """An equal share of it."""
         if parts == 1:
             return self
-        return Epsilon.of(self.value / parts)
+        return Epsilon.of(self.floor / parts)
 
     def __float__(self) -> float:
         return float(self.value)

@@ -143,6 +143,15 @@ def test_a_logarithm_is_exact_and_charged_in_full(text: str, odds: Fraction) -> 
     assert exp_below(epsilon.value - Fraction(1, 10**12)) < odds
 
 
+@pytest.mark.parametrize("text", ["ln 2", "ln 3", "ln 3/2", "ln 20000"])
+def test_the_floor_of_a_logarithm_is_paid_for_by_its_ratio(text: str) -> None:
+    """The cost is rounded up, the floor down: what is built from the floor keeps the exact ratio, however divided."""
+    epsilon = Epsilon.of(text)
+    assert exp_below(epsilon.floor) * (1 + HALF_A_DIGIT * 3) < epsilon.exp < exp_below(epsilon.value)
+    assert epsilon.value - epsilon.floor == Fraction(1, 10**12)
+    assert epsilon.part(7).value * 7 == epsilon.floor
+
+
 def test_two_logarithms_of_one_number_cost_the_same() -> None:
     """ln 1.5 and ln 3/2 are one epsilon, and ln 3 is less than 1.1."""
     assert Epsilon.of("ln 1.5") == Epsilon.of("ln 3/2")
@@ -197,6 +206,7 @@ def test_no_epsilon_can_be_made_whose_ratio_it_does_not_pay_for(exp: Fraction) -
 def test_equal_parts_add_up(tenths: int, parts: int) -> None:
     """What is split over several columns costs, together, what it cost before."""
     whole = Epsilon.of(Fraction(tenths, 10))
+    assert whole.floor == whole.value
     assert whole.part(parts).value * parts == whole.value
 
 

@@ -68,7 +68,7 @@ class Laplace(Mechanism):
         sensitivity = self.sensitivity or self.steps
         if not 1 <= sensitivity <= self.steps:
             raise ValueError(f"a sensitivity lies between 1 and the {self.steps} steps, not at {sensitivity}")
-        rate = self.epsilon.value * _SLACK / sensitivity
+        rate = self.epsilon.floor * _SLACK / sensitivity
         digits: list[FineCoin] = []
         while rate * (1 << len(digits)) < _DEEP:
             digits.append(FineCoin.of(1 / (1 + exp_lower(rate * (1 << len(digits))))))
