@@ -103,12 +103,11 @@ class Epsilon:
         odds = Fraction(match.group(2))
         if odds <= 1:
             raise ValueError(f"must be greater than 0, not {text!r}")
-        low, high = Fraction(0), Fraction(LIMIT + 1)
-        while high - low > _LN_STEP / 2:  # the least multiple of the step whose exponential is certainly enough
-            middle = (low + high) / 2
-            low, high = (low, middle) if exp_lower(middle) >= odds else (middle, high)
-        cost = -(-high // _LN_STEP) * _LN_STEP
-        return cls(cost, odds, f"ln {odds}")
+        low, high = 0, int((LIMIT + 1) / _LN_STEP)
+        while high - low > 1:  # the least number of steps whose exponential is certainly enough
+            middle = (low + high) // 2
+            low, high = (low, middle) if exp_lower(middle * _LN_STEP) >= odds else (middle, high)
+        return cls(high * _LN_STEP, odds, f"ln {odds}")
 
     @property
     def floor(self) -> Fraction:

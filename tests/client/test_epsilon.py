@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 from deniable.epsilon import Epsilon, exp_lower, rational
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 PRECISE = Context(prec=200)
@@ -143,11 +143,14 @@ def test_a_logarithm_is_exact_and_charged_in_full(text: str, odds: Fraction) -> 
     assert exp_below(epsilon.value - Fraction(1, 10**12)) < odds
 
 
-@pytest.mark.parametrize("text", ["ln 2", "ln 3", "ln 3/2", "ln 20000"])
-def test_the_floor_of_a_logarithm_is_paid_for_by_its_ratio(text: str) -> None:
+@given(st.integers(1, 10**9), st.integers(1, 10**9))
+def test_the_floor_of_a_logarithm_is_paid_for_by_its_ratio(more: int, denominator: int) -> None:
     """The cost is rounded up, the floor down: what is built from the floor keeps the exact ratio, however divided."""
-    epsilon = Epsilon.of(text)
-    assert exp_below(epsilon.floor) * (1 + HALF_A_DIGIT * 3) < epsilon.exp < exp_below(epsilon.value)
+    odds = 1 + Fraction(more, denominator)
+    assume(Fraction(1, 10**5) < odds - 1 < 10**9)
+    epsilon = Epsilon.of(f"ln {odds}")
+    assert epsilon.exp == odds
+    assert exp_below(epsilon.floor) < odds < exp_below(epsilon.value) * (1 + Fraction(1, 1 << 239))
     assert epsilon.value - epsilon.floor == Fraction(1, 10**12)
     assert epsilon.part(7).value * 7 == epsilon.floor
 
