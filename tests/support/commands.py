@@ -1,0 +1,42 @@
+"""Runs the `deniable` command as people do: in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["EDITOR", "ROOT", "deniable", "serving"]
+
+ROOT = Path(__file__).resolve().parents[2]
+EDITOR = ROOT / "examples" / "editor.toml"
+COMMAND = Path(sys.executable).parent / "deniable"
+
+
+def deniable(*arguments: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run one subcommand to its end."""
+    return subprocess.run(
+        [COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
+    )
+
+
+@contextlib.contextmanager
+def serving(data: Path, *arguments: str | Path) -> Iterator[str]:
+    """An aggregator in a process of its own, on an embedded store; its endpoint."""
+    command = [COMMAND, "serve", *arguments, "--data", data, "--listen", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert " on " in line, f"not serving: {line!r}"
+        yield line.rsplit(" on ", 1)[1].strip()
+    finally:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGTERM)
+        process.wait(30)
+        if process.stdout is not None:
+            process.stdout.close()

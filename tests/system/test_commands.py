@@ -1,0 +1,151 @@
+"""The `deniable` command, end to end."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import deniable as sdk
+import grpc
+import pytest
+from deniable.v1 import estimate_service_pb2 as pb
+from deniable.v1 import estimate_service_pb2_grpc
+from support.commands import EDITOR, deniable, serving
+
+TRUTH = """
+[dark_mode]
+values = [true]
+[crashed]
+values = [true, false]
+weights = [1, 3]
+[session_minutes]
+values = [10, 30]
+[browser]
+values = ["firefox", "safari"]
+"""
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An aggregator to which 300 devices have reported."""
+    directory = tmp_path_factory.mktemp("aggregator")
+    truth = directory / "truth.toml"
+    truth.write_text(TRUTH)
+    with serving(directory / "data", EDITOR) as endpoint:
+        simulated = deniable("simulate", EDITOR, "--devices", "300", "--truth", truth, "--endpoint", endpoint)
+        assert simulated.returncode == 0, simulated.stderr
+        assert "300 of 300" in simulated.stderr
+        yield endpoint
+
+
+def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
+    """`deniable demo --once` shows a row an answer, whose intervals hold the truth as often as 95% should."""
+    shown = deniable("demo", "--once", "--devices", "2000", timeout=110)
+    assert shown.returncode == 0, shown.stderr
+    assert "2,000 devices answered" in shown.stdout
+    assert "2,000 of 2,000" in shown.stderr
+    held = re.search(r"(\d+) of (\d+) intervals hold the truth", shown.stdout)
+    assert held is not None
+    # Of 9 or more intervals of 95%, 7 or more miss by chance once in 20 million times.
+    assert int(held[2]) >= 9
+    assert int(held[2]) - int(held[1]) < 7
+
+
+def test_estimates_come_as_a_table_json_and_csv(endpoint: str) -> None:
+    """The three formats have the same rows, and the table shows the number of reports."""
+    table = deniable("estimates", "--endpoint", endpoint)
+    assert "dark_mode: yes" in table.stdout
+    assert "300" in table.stdout
+    rows = json.loads(deniable("estimates", "--endpoint", endpoint, "--format", "json").stdout)
+    read = list(csv.DictReader(io.StringIO(deniable("estimates", "--endpoint", endpoint, "--format", "csv").stdout)))
+    assert [row["label"] for row in rows] == [row["label"] for row in read]
+    assert [float(row["value"]) for row in read] == [row["value"] for row in rows]
+    yes = next(row for row in rows if row["metric"] == "dark_mode")
+    assert yes["reports"] == 300
+    # All 300 devices are dark: at epsilon 1 the estimate misses 1 by 0.5 less than once in 10^8 times.
+    assert yes["value"] == pytest.approx(1.0, abs=0.5)
+    assert yes["low"] <= yes["value"]
+    assert yes["high"] <= 1.0
+
+
+def test_segments_add_up_to_the_whole(endpoint: str) -> None:
+    """The reports of the three platforms are the reports of all."""
+    reports = []
+    for platform in ("linux", "macos", "windows"):
+        shown = deniable(
+            "estimates", "--endpoint", endpoint, "--format", "json", "--metric", "browser", "--segment",
+            f"platform={platform}",
+        )  # fmt: skip
+        reports.append(json.loads(shown.stdout)[0]["reports"])
+    assert sum(reports) == 300
+    assert min(reports) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--metric", "dark_mood"), "did you mean 'dark_mode'?"),
+        (("--collection", "editr"), "did you mean 'editor'?"),
+        (("--segment", "platform=amiga"), "linux|macos|windows"),
+        (("--segment", "platform"), "NAME=VALUE"),
+        (("--confidence", "1.5"), "between 0 and 1"),
+        (("--endpoint", "127.0.0.1:1"), "is the aggregator running there?"),
+    ],
+)
+def test_what_can_not_be_answered_is_one_line_and_exit_code_2(
+    endpoint: str, arguments: tuple[str, ...], words: str
+) -> None:
+    """Mistakes end in one line that tells the next step."""
+    shown = deniable("estimates", "--endpoint", endpoint, *arguments)
+    assert shown.returncode == 2
+    assert words in shown.stderr
+    assert shown.stderr.count("\n") == 1
+
+
+def test_a_collection_is_checked(tmp_path: Path) -> None:
+    """`check` shows what is asked and what it costs, and names every mistake of a file that does not load."""
+    shown = deniable("check", EDITOR)
+    assert shown.returncode == 0
+    assert "The dark theme is on" in shown.stdout
+    assert "spends at most 4.099" in shown.stdout
+    broken = tmp_path / "metrics.toml"
+    broken.write_text(EDITOR.read_text().replace("epsilon = 1.0", "epsilom = 1.0"))
+    refused = deniable("check", broken)
+    assert refused.returncode == 2
+    assert f"{broken}: metrics.browser.epsilom: unknown key; did you mean 'epsilon'?" in refused.stderr
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    """`--help` of every subcommand ends with an example."""
+    listed = deniable("--help").stdout
+    commands = re.findall(r"^    ([a-z]+)\s", listed, flags=re.MULTILINE)
+    assert {"demo", "serve", "estimates", "check", "simulate"} <= set(commands)
+    for command in commands:
+        assert "example:" in deniable(command, "--help").stdout
+
+
+def test_collections_are_listed_and_answers_are_watched(endpoint: str) -> None:
+    """EstimateService lists collections, and a watch sends again only when an answer has changed."""
+    collection = sdk.Collection.load(EDITOR)
+    with grpc.insecure_channel(endpoint) as channel:
+        service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
+        (listed,) = service.ListCollections(pb.ListCollectionsRequest(), timeout=10).collections
+        assert listed.digest == f"{collection.digest:016x}"
+        assert [metric.name for metric in listed.metrics] == sorted(collection.metrics)
+        watch = service.WatchEstimates(pb.WatchEstimatesRequest(collection="editor"), timeout=30)
+        before = next(iter(watch)).estimates
+        client = sdk.Client(collection, endpoint=endpoint, consent=sdk.Consent.GRANTED, segment={"platform": "linux"})
+        client.record("dark_mode", True)
+        assert client.flush(10.0)
+        client.close()
+        after = next(iter(watch)).estimates
+        watch.cancel()
+
+    def reports(estimates: list[pb.Estimate]) -> dict[str, int]:
+        return {estimate.metric: estimate.reports for estimate in estimates}
+
+    assert reports(list(after)) == reports(list(before)) | {"dark_mode": reports(list(before))["dark_mode"] + 1}
