@@ -73,13 +73,14 @@ def _sums(table: _Integers, order: int, degree: int) -> _Integers:
 
 def _multiples(order: int, degree: int) -> _Integers:
     """For every monic a and every c up to q / 2 (the other half of a line mirrors this one), c a in base q."""
-    monic = np.concatenate([np.arange(order**power, 2 * order**power) for power in range(degree)])
     factors = np.arange(order // 2 + 1)
-    multiples = np.zeros((monic.size, factors.size), np.int64)
-    for power in range(degree):
-        coefficients = monic // order**power % order
-        multiples += coefficients[:, np.newaxis] * factors % order * order**power
-    return multiples
+    last = np.arange(order)[:, np.newaxis] * factors % order
+    level = factors[np.newaxis]
+    levels = [level]
+    for _ in range(degree - 1):  # c (x a + b) = q (c a) + c b
+        level = (order * level[:, np.newaxis] + last).reshape(-1, factors.size)
+        levels.append(level)
+    return np.concatenate(levels)
 
 
 def _error(order: int) -> float:
