@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from deniable import Collection, CollectionError
-
 from deniable_aggregator import demo
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.estimate_service import estimates_of

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from typing import Any, NoReturn
 
 import grpc
+
 from deniable import Collection
 from deniable.kinds import Number
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-
 from deniable_aggregator.answers import Target
 from deniable_aggregator.catalog import Catalog, NotKnownError
 from deniable_aggregator.query import Answer, Query, Reader

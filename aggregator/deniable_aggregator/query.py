@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from deniable import Collection, Metric
 from numpy.typing import NDArray
 
+from deniable import Collection, Metric
 from deniable_aggregator.answers import Estimate, Target, answer
 from deniable_aggregator.catalog import Catalog, NotKnownError
 from deniable_aggregator.store import CounterKey, Store

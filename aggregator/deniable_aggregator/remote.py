@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import grpc
+
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 

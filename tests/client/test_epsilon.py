@@ -10,9 +10,10 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import pytest
-from deniable.epsilon import Epsilon, exp_lower, rational
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
+from deniable.epsilon import Epsilon, exp_lower, rational
 
 PRECISE = Context(prec=200)
 HALF_A_DIGIT = Fraction(1, 10**199)

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from deniable_aggregator.estimators._intervals import _table, mean, proportion, simultaneous
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 from scipy.stats import binom
+
+from deniable_aggregator.estimators._intervals import _table, mean, proportion, simultaneous
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], NDArray[np.int64]]

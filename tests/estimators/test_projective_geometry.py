@@ -7,10 +7,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import ProjectiveGeometryResponse
 from deniable_aggregator.estimators.projective_geometry import _most, frequencies, supports
-from numpy.typing import NDArray
 
 SMALL = [(2, 3), (2, 7), (3, 3), (3, 5), (5, 3), (5, 4), (7, 3), (11, 3), (17, 3)]
 """Orders and dimensions of geometries of up to 307 points."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import SubsetSelection
 from deniable_aggregator.estimators.subset_selection import frequencies
-from numpy.typing import NDArray
 
 
 def counted(payloads: list[int], inputs: int) -> NDArray[np.int64]:

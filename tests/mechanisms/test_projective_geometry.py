@@ -6,11 +6,12 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from scipy import stats
+
 from deniable import randomness
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import ProjectiveGeometryResponse
 from deniable.payload import Symbol
-from scipy import stats
 
 FALSE_ALARM = 1e-6
 EPSILONS = [Epsilon.of(each) for each in ("ln 3", 0.01, 0.5, 1.0, 2.0, 5.0, 8.0)]

@@ -8,12 +8,13 @@ from itertools import combinations
 from math import comb
 
 import pytest
+from scipy import stats
+
 from deniable import randomness
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import RandomizedResponse, SubsetSelection
 from deniable.mechanisms.subset_selection import _digits, _subset
 from deniable.payload import Bitmap
-from scipy import stats
 
 FALSE_ALARM = 1e-6
 EPSILONS = [Epsilon.of(each) for each in ("ln 3", 0.01, 0.5, 1.0, 2.0, 5.0, 8.0)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import deniable
 import numpy as np
 import pytest
-from deniable.mechanisms import Laplace
+from scipy.stats import binom
+
+import deniable
+from deniable.mechanisms import Laplace, RandomizedResponse
 from deniable_aggregator import Target, estimate
 from deniable_aggregator.estimators import Frequencies, Means
-from scipy.stats import binom
 
 RATES = (0.0, 0.001, 0.02, 0.5, 1.0)
 COLLECTION = """
@@ -108,8 +109,7 @@ def test_ten_thousand_reports_of_the_two_coin_survey() -> None:
 
     Source: lecture notes on differential privacy, unbiasing the coin survey, recomputed.
     """
-    mechanism = collection(1.0).metrics["yes"].columns[0].mechanism
-    mechanism = type(mechanism)(deniable.Epsilon.of("ln 3"), 2)
+    mechanism = RandomizedResponse(deniable.Epsilon.of("ln 3"), 2)
     found = Frequencies(10_000, np.array([6000, 4000]), float(mechanism.p), float(mechanism.q))
     value, error = found.values[1], found.std_errors(Target.POPULATION)[1]
     assert value == pytest.approx(0.3, abs=1e-12)

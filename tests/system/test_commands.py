@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import deniable as sdk
 import grpc
 import pytest
+
+import deniable as sdk
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from support.commands import EDITOR, deniable, serving

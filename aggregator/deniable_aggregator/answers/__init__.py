@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from deniable import Metric
-from deniable.kinds import Boolean, Category, Number
 from numpy.typing import NDArray
 
+from deniable import Metric
+from deniable.kinds import Boolean, Category, Number
 from deniable_aggregator.answers import boolean, category, number
 from deniable_aggregator.answers._estimate import Estimate, Row
 from deniable_aggregator.estimators import Target

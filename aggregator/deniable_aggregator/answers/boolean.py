@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from deniable import Metric
 from numpy.typing import NDArray
 
+from deniable import Metric
 from deniable_aggregator.answers._estimate import Estimate
 from deniable_aggregator.answers._shares import share_rows
 from deniable_aggregator.estimators import Target, frequencies

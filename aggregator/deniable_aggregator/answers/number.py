@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from deniable import Metric
-from deniable.kinds import Number
 from numpy.typing import NDArray
 
+from deniable import Metric
+from deniable.kinds import Number
 from deniable_aggregator.answers._estimate import Estimate, Row
 from deniable_aggregator.estimators import Target, means
 

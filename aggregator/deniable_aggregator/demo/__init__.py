@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from deniable import Collection
 
+from deniable import Collection
 from deniable_aggregator.answers import Target, truth
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.estimate_service import estimates_of

@@ -6,10 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from deniable.mechanisms import Laplace, Mechanism, Memoized, RandomizedResponse
 from numpy.typing import NDArray
 
-from deniable_aggregator.estimators import laplace, memoized, randomized_response
+from deniable.mechanisms import (
+    Laplace,
+    Mechanism,
+    Memoized,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SubsetSelection,
+)
+from deniable_aggregator.estimators import (
+    laplace,
+    memoized,
+    projective_geometry,
+    randomized_response,
+    subset_selection,
+)
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._means import Means
 from deniable_aggregator.estimators._target import Target
@@ -18,6 +31,8 @@ __all__ = ["Frequencies", "Means", "Target", "frequencies", "means"]
 
 _FREQUENCIES: dict[str, Callable[[Any, NDArray[np.int64]], Frequencies]] = {
     RandomizedResponse.name: randomized_response.frequencies,
+    SubsetSelection.name: subset_selection.frequencies,
+    ProjectiveGeometryResponse.name: projective_geometry.frequencies,
 }
 _MEANS: dict[str, Callable[[Any, NDArray[np.int64]], Means]] = {
     Laplace.name: laplace.means,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from deniable.mechanisms import Laplace
 from numpy.typing import NDArray
 
+from deniable.mechanisms import Laplace
 from deniable_aggregator.estimators._means import Means
 
 __all__ = ["means"]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from deniable.mechanisms import Memoized
-
 from deniable_aggregator.estimators._frequencies import Frequencies
 
 __all__ = ["through"]

@@ -32,9 +32,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from deniable.mechanisms import ProjectiveGeometryResponse
 from numpy.typing import NDArray
 
+from deniable.mechanisms import ProjectiveGeometryResponse
 from deniable_aggregator.estimators._frequencies import Frequencies
 
 __all__ = ["frequencies", "supports"]

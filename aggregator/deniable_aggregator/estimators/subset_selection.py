@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from deniable.mechanisms import SubsetSelection
 from numpy.typing import NDArray
 
+from deniable.mechanisms import SubsetSelection
 from deniable_aggregator.estimators._frequencies import Frequencies
 
 __all__ = ["frequencies"]

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
-
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import UNKNOWN_COLLECTION, Refusal, epoch_too_new, epoch_too_old, malformed
 from deniable_aggregator.ingest.rows import ROW_BYTES, Batch, Table

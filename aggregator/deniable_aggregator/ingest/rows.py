@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Shape, Symbol, Vector
 from numpy.typing import NDArray
 
+from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Shape, Symbol, Vector
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import Fault
 from deniable_aggregator.store import Additions, CounterKey, IntArray

@@ -12,6 +12,8 @@ from datetime import timedelta
 from typing import NoReturn
 
 import grpc
+from google.protobuf.message import DecodeError
+
 from deniable.v1 import report_service_pb2
 from deniable.v1.report_service_pb2 import (
     StreamReportsRequest,
@@ -19,8 +21,6 @@ from deniable.v1.report_service_pb2 import (
     SubmitReportsRequest,
     SubmitReportsResponse,
 )
-from google.protobuf.message import DecodeError
-
 from deniable_aggregator.ingest.admission import Door
 from deniable_aggregator.ingest.batcher import Batcher, Ticket
 from deniable_aggregator.ingest.flush import Outcome, Stored

@@ -13,6 +13,7 @@ from typing import Any
 
 import grpc
 import numpy as np
+
 from deniable import Collection
 from deniable.outbox import Batch
 from deniable.randomness import shuffle

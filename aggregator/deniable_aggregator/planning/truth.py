@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from deniable import Collection, InvalidValueError
 
 __all__ = ["Truth", "TruthError"]
