@@ -10,7 +10,16 @@ from deniable._section import Section, distinct_texts, nearest
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
-from deniable.mechanisms import Mechanism, Memoized, RandomizedResponse
+from deniable.mechanisms import (
+    Choice,
+    Mechanism,
+    Memoized,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SubsetSelection,
+    choices,
+    choose,
+)
 
 __all__ = ["Category"]
 
@@ -19,11 +28,15 @@ MOST_VALUES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Category(Kind):
-    """One of `values`, by randomized response."""
+    """One of `values`, by the mechanism that counts it best at its epsilon."""
 
     name: ClassVar[str] = "category"
     reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
-    mechanisms: ClassVar[tuple[str, ...]] = (RandomizedResponse.name,)
+    mechanisms: ClassVar[tuple[str, ...]] = (
+        RandomizedResponse.name,
+        SubsetSelection.name,
+        ProjectiveGeometryResponse.name,
+    )
 
     values: tuple[str, ...]
     index: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -38,12 +51,16 @@ class Category(Kind):
         return None if values is None else cls(values)
 
     def parameters(self) -> dict[str, Any]:
-        """The values, in their order: a symbol is the place of its value."""
+        """The values, in their order: an input is the place of its value."""
         return {"values": list(self.values)}
 
-    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One: the place of the value."""
-        return (RandomizedResponse(epsilon, len(self.values)),)
+        return (choose(epsilon, len(self.values), mechanism),)
+
+    def choices(self, epsilon: Epsilon) -> list[Choice]:
+        """What "auto" chooses from at this epsilon: first what it chooses, then the others by variance."""
+        return choices(epsilon, len(self.values))
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """Any of the mechanisms over remembered randomized response."""
@@ -56,6 +73,10 @@ class Category(Kind):
         close = nearest(value, self.values) if isinstance(value, str) else None
         known = f"; did you mean {close!r}?" if close else ""
         raise InvalidValueError(f"not one of the {len(self.values)} values of this category: {value!r}{known}")
+
+    def apart(self) -> tuple[str, str]:
+        """Any two values."""
+        return self.values[0], self.values[-1]
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; the place of the value."""
