@@ -128,9 +128,9 @@ def _other(p: Fraction, inputs: int, size: int) -> Fraction:
 
 
 def _digits(weight: int, size: int) -> tuple[bool, ...]:
-    """A chance at which about sqrt(weight) of the `weight` bits are wanting: to add one takes fewer picks."""
+    """A chance at which about sqrt(weight) / 2 of the `weight` bits are wanting: to add one takes fewer picks."""
     precision = size.bit_length() // 2 + 2
-    chance = (weight - isqrt(weight) << precision) // size
+    chance = (weight - isqrt(weight) // 2 << precision) // size
     zeros = (chance & -chance).bit_length() - 1
     return tuple(chance >> place & 1 == 1 for place in range(zeros, precision)) if chance else ()
 
@@ -141,10 +141,8 @@ def _subset(size: int, weight: int, thinning: tuple[bool, ...]) -> int:
     bits = 0
     for digit in thinning:  # a bit is set with chance c, then with (c + digit) / 2
         bits = bits | below(every) if digit else bits & below(every)
-    surplus = bits.bit_count() - weight
-    while surplus:
-        picked = 1 << below(size)
-        if (bits & picked != 0) == (surplus > 0):
-            bits ^= picked
-            surplus += 1 if surplus < 0 else -1
+    while bits.bit_count() > weight:
+        bits &= ~(1 << below(size))
+    while bits.bit_count() < weight:
+        bits |= 1 << below(size)
     return bits
