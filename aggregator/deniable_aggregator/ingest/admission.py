@@ -44,9 +44,8 @@ class Calendar:
     def accepted(self, layout: Layout) -> range:
         """The epochs that are accepted now."""
         now = self.clock()
-        seconds = layout.epoch_seconds
-        first = int(now // seconds) - self.accept_late
-        return range(max(first, 0), int((now + self.accept_ahead) // seconds) + 1)
+        first = int(now // layout.epoch_seconds) - self.accept_late
+        return range(max(first, 0), int((now + self.accept_ahead) // layout.epoch_seconds) + 1)
 
     def lifetimes(self, layout: Layout, epoch: int) -> tuple[int, int]:
         """For how many seconds from now the ids of an epoch are remembered, and its counters kept."""

@@ -44,7 +44,7 @@ class Flush:
         self._rows = Rows(batches)
         self._new: dict[_Name, int] = {}
         self._repeats: list[tuple[int, int]] = []
-        bad = set(self._rows.malformed())
+        bad = self._rows.malformed()
         for number, batch in enumerate(batches):
             if number in bad:
                 self.outcomes[number] = malformed(faults(batch))

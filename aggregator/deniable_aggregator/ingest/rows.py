@@ -61,10 +61,12 @@ class Table:
         self.weight = np.array([_weight(shape) for shape in self.shapes], dtype=np.int16)
         """How many bits a payload has; -1 where that does not matter."""
         self.weighted = bool((self.weight >= 0).any())
-        kinds = [type(shape) for shape in self.shapes]
-        self.is_symbol, self.is_bitmap, self.is_integer = (
-            np.array([kind is wanted for kind in kinds]) for wanted in (Symbol, Bitmap, Integer)
-        )
+        kinds = [None if shape is None or shape.wide else type(shape) for shape in self.shapes]
+        narrow: list[type[Shape]] = [kind for kind in (Symbol, Bitmap, Integer) if kind in kinds]
+        self.kinds: list[tuple[type[Shape], BoolArray]] = [
+            (wanted, np.array([kind is wanted for kind in kinds])) for wanted in narrow
+        ]
+        """The shapes that narrow rows have, and which columns have each."""
         self.sizes = [shape.counters for _, shape in layout.columns]
         self.stride = max(self.sizes)
 
@@ -108,9 +110,9 @@ class Rows:
             for table, numbers in members.items()
         ]
 
-    def malformed(self) -> list[int]:
+    def malformed(self) -> set[int]:
         """The numbers of the batches that are malformed."""
-        return [int(number) for sheet in self._sheets for number in sheet.malformed()]
+        return {number for sheet in self._sheets for number in sheet.malformed().tolist()}
 
     def additions(self, keep: BoolArray) -> Additions:
         """What the batches that are kept add up to; none of them may be malformed, and one has to be kept."""
@@ -150,42 +152,49 @@ class _Sheet:
         return CounterKey(self.table.layout.digest, column, *self._groups[group])
 
     def malformed(self) -> IntArray:
-        """The flush's numbers of the batches with a row that cannot be, or with two rows of one metric."""
+        """The flush's number of every batch with a row that cannot be, or with two rows of one metric."""
         table, column, payload = self.table, self._column, self._payload
         bad = payload >= table.limit[column]
         if table.weighted:
             weight = table.weight[column]
             bad |= (weight >= 0) & (np.bitwise_count(payload) != weight)
-        owners = [self._owner[bad], np.array(self._bad_wide, dtype=np.int64)]
-        owners += [wide.owner[wide.bad()] for wide in self._wide]
         metrics = self._owner * (table.metrics + 1) + table.metric[column]
         if self._wide:
             wide_metrics = [wide.owner * (table.metrics + 1) + table.metric[wide.column] for wide in self._wide]
             metrics = np.concatenate([metrics, *wide_metrics])
         metrics.sort()
-        owners.append(metrics[1:][metrics[1:] == metrics[:-1]] // (table.metrics + 1))
-        bad_batches: IntArray = self._numbers[np.unique(np.concatenate(owners))]
-        return bad_batches
+        twice = metrics[1:][metrics[1:] == metrics[:-1]] // (table.metrics + 1)
+        owners = [self._owner[bad], twice, np.array(self._bad_wide, dtype=np.int64)]
+        owners += [wide.owner[wide.bad()] for wide in self._wide]
+        numbers: IntArray = self._numbers[np.concatenate(owners)]
+        return numbers
 
     def entries(self, keep: BoolArray) -> Iterator[Entries]:
         """What the rows of the batches that are kept add, one array of entries a shape."""
         kept = keep[self._numbers]
-        rows = kept[self._owner]
-        column, payload = self._column[rows], self._payload[rows]
-        raw = self._group[self._owner[rows]] * len(self.table.sizes) + column
-        for of_shape, add in (
-            (self.table.is_symbol, self._symbols),
-            (self.table.is_bitmap, _bitmaps),
-            (self.table.is_integer, _integers),
-        ):
-            chosen = of_shape[column]
-            if chosen.any():
-                yield add(raw[chosen], payload[chosen])
+        column, payload = self._column, self._payload
+        raw = self._group[self._owner] * len(self.table.sizes) + column
+        if not kept.all():
+            rows = kept[self._owner]
+            column, payload, raw = column[rows], payload[rows], raw[rows]
+        for kind, columns in self.table.kinds:
+            if len(self.table.kinds) == 1:
+                chosen_raw, chosen_payload = raw, payload
+            else:
+                chosen = columns[column]
+                chosen_raw, chosen_payload = raw[chosen], payload[chosen]
+            if len(chosen_raw):
+                yield self._narrow(kind, chosen_raw, chosen_payload)
         for wide in self._wide:
             chosen = kept[wide.owner]
             if chosen.any():
                 group = self._group[wide.owner[chosen]]
                 yield wide.entries(group * len(self.table.sizes) + wide.column, chosen)
+
+    def _narrow(self, kind: type[Shape], raw: IntArray, payload: NDArray[np.uint64]) -> Entries:
+        if kind is Symbol:
+            return self._symbols(raw, payload)
+        return _bitmaps(raw, payload) if kind is Bitmap else _integers(raw, payload)
 
     def _symbols(self, raw: IntArray, payload: NDArray[np.uint64]) -> Entries:
         slots, amount = np.unique(raw * self.table.stride + payload.astype(np.int64), return_counts=True)

@@ -137,11 +137,13 @@ def _numbers(rows: Iterable[Sequence[int]]) -> bytes:
 
 
 def _joined(admissions: Iterable[Admission]) -> bytes:
-    ids = [batch_id for admission in admissions for batch_id in admission.ids]
-    blob = b"".join(ids)
-    if len(blob) != ID_BYTES * len(ids) or not ids:
-        raise ValueError(f"an id has {ID_BYTES} bytes")
-    return blob
+    blobs = []
+    for admission in admissions:
+        blob = b"".join(admission.ids)
+        if not blob or len(blob) != ID_BYTES * len(set(admission.ids)):
+            raise ValueError(f"a window has ids of {ID_BYTES} bytes, and each of them once")
+        blobs.append(blob)
+    return b"".join(blobs)
 
 
 @contextmanager

@@ -1,0 +1,323 @@
+"""The store: ids and counters change together or not at all, and exactly."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deniable_aggregator.store import (
+    Admission,
+    CounterKey,
+    CounterOverflow,
+    ShardMismatch,
+    Store,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+    Window,
+)
+from support.aggregator_proxy import proxied
+from support.aggregator_store import Place, additions, admission, batch_ids, place
+
+SIZE = 100
+LARGEST = 2**63 - 1
+
+_digests = iter(range(1, 1 << 32))
+
+
+def fresh_key(column: int = 0) -> CounterKey:
+    """A key that no other test uses."""
+    return CounterKey(next(_digests), column, 20_000, 2)
+
+
+async def add(
+    store: Store, key: CounterKey, amounts: dict[int, int], ids: list[bytes] | None = None
+) -> set[tuple[Window, bytes]]:
+    """Add amounts to one key."""
+    window = Window(key.digest, key.epoch)
+    return await store.add(0, {window: admission(ids or batch_ids())}, additions({key: amounts}, SIZE))
+
+
+async def counters(store: Store, key: CounterKey) -> list[int]:
+    """The counters of a key, which exist."""
+    (values,) = await store.read([key])
+    assert values is not None
+    return [int(value) for value in values]
+
+
+def test_counters_add_up(here: Place) -> None:
+    """What is added is read back as the sum, zero elsewhere, over the whole length of the key."""
+    key = fresh_key()
+    here.run(add(here.store, key, {3: 1, 50: 7}))
+    here.run(add(here.store, key, {3: 2, 99: 5}))
+    expected = [0] * SIZE
+    expected[3], expected[50], expected[99] = 3, 7, 5
+    assert here.run(counters(here.store, key)) == expected
+
+
+def test_what_was_never_counted_is_none(here: Place) -> None:
+    """A key without counters reads as None, beside others that have some."""
+    key, other = fresh_key(), fresh_key()
+    here.run(add(here.store, key, {0: 1}))
+    first, second = here.run(here.store.read([other, key]))
+    assert first is None
+    assert second is not None
+
+
+def test_a_known_id_changes_nothing(here: Place) -> None:
+    """When one id is known, it is returned, and neither counters nor the other ids are touched."""
+    key = fresh_key()
+    window = Window(key.digest, key.epoch)
+    old, new = batch_ids(2)
+    assert here.run(add(here.store, key, {1: 1}, [old])) == set()
+    assert here.run(add(here.store, key, {1: 1, 2: 1}, [new, old])) == {(window, old)}
+    assert here.run(counters(here.store, key))[1:3] == [1, 0]
+    assert here.run(add(here.store, key, {2: 1}, [new])) == set()
+
+
+def test_an_id_is_known_in_its_window_only(here: Place) -> None:
+    """The same id in another epoch is another batch; in one call, each window answers for itself."""
+    key = fresh_key()
+    later = key._replace(epoch=key.epoch + 1)
+    ids = batch_ids()
+    windows = [Window(k.digest, k.epoch) for k in (key, later)]
+    assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+    both = {window: admission(ids) for window in windows}
+    amounts = additions({key: {0: 1}, later: {0: 1}}, SIZE)
+    assert here.run(here.store.add(0, both, amounts)) == {(windows[0], ids[0])}
+    assert here.run(add(here.store, later, {0: 1}, ids)) == set()
+
+
+def test_thousands_of_ids_at_once(here: Place) -> None:
+    """More ids than Lua's stack takes at once are remembered, and found again."""
+    key = fresh_key()
+    ids = batch_ids(20_000)
+    assert here.run(add(here.store, key, {0: 20_000}, ids)) == set()
+    known = here.run(add(here.store, key, {0: 2}, [batch_ids()[0], ids[11_111]]))
+    assert known == {(Window(key.digest, key.epoch), ids[11_111])}
+
+
+amounts_of_a_round = st.dictionaries(
+    st.integers(0, SIZE - 1),
+    st.one_of(
+        st.integers(-(2**61), 2**61),
+        st.sampled_from([1, -1, 2**31, 2**32 - 1, 2**32, -(2**32), 2**53, 2**53 + 1]),
+    ).filter(bool),
+    min_size=1,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rounds=st.lists(amounts_of_a_round, min_size=1, max_size=4))
+def test_addition_is_exact(here: Place, rounds: list[dict[int, int]]) -> None:
+    """Whatever is added, below 2^63 the counters are what Python's integers say, beyond 2^53 too."""
+    keys = [fresh_key(column) for column in range(2)]
+    expected = [0] * SIZE
+    for amounts in rounds:
+        for counter, amount in amounts.items():
+            expected[counter] += amount
+        window = Window(keys[0].digest, keys[0].epoch)
+        keys[1] = keys[1]._replace(digest=keys[0].digest)
+        here.run(here.store.add(0, {window: admission(batch_ids())}, additions(dict.fromkeys(keys, amounts), SIZE)))
+    for key in keys:
+        assert here.run(counters(here.store, key)) == expected
+
+
+@pytest.mark.parametrize(("start", "amount"), [(LARGEST - 4, 5), (LARGEST, 1), (LARGEST, LARGEST), (-LARGEST, -2)])
+def test_overflow_is_refused(here: Place, start: int, amount: int) -> None:
+    """A counter that would leave 64 bits fails the whole call: no other counter and no id has changed."""
+    key = fresh_key()
+    other = key._replace(column=1)
+    window = Window(key.digest, key.epoch)
+    here.run(add(here.store, key, {7: start}))
+    ids = batch_ids()
+    both = additions({other: {0: 1}, key: {0: 1, 7: amount}}, SIZE)
+    with pytest.raises(CounterOverflow):
+        here.run(here.store.add(0, {window: admission(ids)}, both))
+    values = here.run(counters(here.store, key))
+    assert (values[0], values[7]) == (0, start)
+    assert here.run(here.store.read([other])) == [None]
+    assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+
+
+@pytest.mark.parametrize(("start", "amount"), [(LARGEST - 5, 5), (-LARGEST, -1)])
+def test_the_last_value_is_reached(here: Place, start: int, amount: int) -> None:
+    """Counters take values up to 2^63 - 1 and down to -2^63."""
+    key = fresh_key()
+    here.run(add(here.store, key, {0: start}))
+    here.run(add(here.store, key, {0: amount}))
+    assert here.run(counters(here.store, key))[0] == start + amount
+
+
+def test_few_changes_of_many_counters_are_cheap(here: Place) -> None:
+    """Adding to four of 65,536 counters writes less than a kilobyte to the append-only file."""
+    key = fresh_key()
+    window = Window(key.digest, key.epoch)
+    size = 65_536
+    few = additions({key: {5: 1, 6: 1, 30_000: 1, size - 1: 1}}, size)
+    here.run(here.store.add(0, {window: admission(batch_ids())}, few))
+    (file,) = (here.embedded.data_dir / "appendonlydir").glob("*.incr.aof")
+    before = file.stat().st_size
+    here.run(here.store.add(0, {window: admission(batch_ids())}, few))
+    assert file.stat().st_size - before < 1024
+    values = here.run(counters(here.store, key))
+    assert (len(values), sum(values), values[5], values[-1]) == (size, 8, 2, 2)
+
+
+def test_the_script_is_sent_again(here: Place) -> None:
+    """A server that has forgotten the script is given it again."""
+    key = fresh_key()
+    with here.raw() as raw:
+        here.run(add(here.store, key, {0: 1}))
+        raw.script_flush()
+        here.run(add(here.store, key, {0: 1}))
+    assert here.run(counters(here.store, key))[0] == 2
+
+
+def test_the_names_of_the_keys(here: Place) -> None:
+    """Keys are named as the design says, with the shard as the hash tag, and hold little-endian int64."""
+    key = CounterKey(0xABCDEF, 3, 20_000, 2)
+    here.run(add(here.store, key, {1: 258}, [bytes(15) + b"\x05"]))
+    with here.raw() as raw:
+        names = set(raw.keys("*abcdef*"))
+        assert names == {
+            b"deniable:{0}:seen:0000000000abcdef.20000",
+            b"deniable:{0}:counts:0000000000abcdef.3:20000:2",
+        }
+        assert raw.get("deniable:{0}:counts:0000000000abcdef.3:20000:2") == (
+            bytes(8) + b"\x02\x01" + bytes(6) + bytes(8 * (SIZE - 2))
+        )
+        assert raw.smembers("deniable:{0}:seen:0000000000abcdef.20000") == {bytes(15) + b"\x05"}
+
+
+def test_everything_has_a_time_to_live(here: Place) -> None:
+    """Ids and counters live as long as they are told; ids may be told to live longer, never shorter."""
+    key = fresh_key()
+    window = Window(key.digest, key.epoch)
+    with here.raw() as raw:
+        for remember, lives in ((1000, 1000), (500, 1000), (2000, 2000)):
+            here.run(
+                here.store.add(0, {window: Admission(batch_ids(), remember, 5000)}, additions({key: {0: 1}}, SIZE))
+            )
+            assert lives - 2 <= raw.ttl(f"deniable:{{0}}:seen:{key.digest:016x}.{key.epoch}") <= lives
+        assert 4998 <= raw.ttl(f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2") <= 5000
+
+
+def test_a_key_of_another_length_is_not_touched(here: Place) -> None:
+    """Counters that are shorter than their column are damaged: an error, and nothing has changed."""
+    key = fresh_key()
+    ids = batch_ids()
+    here.run(add(here.store, key, {0: 1}))
+    with here.raw() as raw:
+        name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
+        raw.set(name, bytes(12), keepttl=True)
+        with pytest.raises(StoreError, match="DAMAGED"):
+            here.run(add(here.store, key, {0: 1, 1: 1}, ids))
+        with pytest.raises(StoreError, match="DAMAGED"):
+            here.run(add(here.store, key, {99: 1}, ids))
+        assert raw.get(name) == bytes(12)
+        raw.delete(name)
+    assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+
+
+def test_a_full_store_says_so(here: Place) -> None:
+    """Without memory the store refuses, changes nothing, and takes the same batch when there is room."""
+    key = fresh_key()
+    ids = batch_ids()
+    with here.raw() as raw:
+        raw.config_set("maxmemory", 1)
+        try:
+            with pytest.raises(StoreFull):
+                here.run(add(here.store, key, {0: 1}, ids))
+        finally:
+            raw.config_set("maxmemory", 0)
+    assert here.run(here.store.read([key])) == [None]
+    assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+
+
+def test_a_store_that_is_away_is_unavailable(tmp_path: Path) -> None:
+    """Without a server, every call is a StoreUnavailable."""
+
+    async def calls() -> None:
+        store = Store(f"unix://{tmp_path}/nobody.sock")
+        for call in (store.open, store.ping, lambda: store.read([fresh_key()])):
+            with pytest.raises(StoreUnavailable):
+                await call()
+        with pytest.raises(StoreUnavailable):
+            await add(store, fresh_key(), {0: 1})
+        await store.close()
+
+    asyncio.run(calls())
+
+
+def test_a_lost_reply_is_not_asked_for_again(here: Place, tmp_path: Path) -> None:
+    """A reply that is lost after the server has added is an error, not a retry; asked again, ids are known."""
+    key = fresh_key()
+    ids = batch_ids(3)
+
+    async def lose() -> None:
+        async with proxied(tmp_path, here.embedded.data_dir / "valkey.sock") as proxy:
+            store = Store(proxy.url)
+            await add(store, key, {0: 1})
+            proxy.drop_next = True
+            with pytest.raises(StoreUnavailable):
+                await add(store, key, {0: 1}, ids)
+            assert (proxy.scripts, proxy.dropped) == (2, 1)
+            assert (await counters(store, key))[0] == 2
+            assert {known for _, known in await add(store, key, {0: 1}, ids)} == set(ids)
+            assert (await counters(store, key))[0] == 2
+            await store.close()
+
+    here.run(lose())
+
+
+def test_shards_add_up(tmp_path: Path) -> None:
+    """Batches are spread over the shards by their ids, and reading adds the shards."""
+    key = fresh_key()
+    window = Window(key.digest, key.epoch)
+    with place(tmp_path, shards=3) as here:
+        used = set()
+        for batch_id in batch_ids(60):
+            shard = here.store.shard_of(batch_id)
+            assert shard == int.from_bytes(batch_id, "big") % 3
+            used.add(shard)
+            here.run(here.store.add(shard, {window: admission([batch_id])}, additions({key: {4: 1}}, SIZE)))
+        assert used == {0, 1, 2}  # one of three stays empty once in 10^10
+        assert here.run(counters(here.store, key))[4] == 60
+
+
+def test_the_number_of_shards_is_kept(tmp_path: Path) -> None:
+    """A store that was begun with three shards can be opened again with three and with no other number."""
+    with place(tmp_path, shards=3) as here:
+        here.run(here.store.open())
+        other = Store(here.embedded.url, shards=2)
+        with pytest.raises(ShardMismatch, match=r"begun with 3 shards.* with 2"):
+            here.run(other.open())
+        here.run(other.close())
+
+
+def test_what_makes_no_sense_is_not_sent(here: Place) -> None:
+    """Ids of a wrong length or twice in a window, and impossible numbers of shards, are errors here."""
+    key = fresh_key()
+    for ids in ([os.urandom(15)], [bytes(16), bytes(16)], [bytes(15), bytes(17), bytes(16), bytes(16)]):
+        with pytest.raises(ValueError, match="ids"):
+            here.run(add(here.store, key, {0: 1}, ids))
+    for shards in (0, 1025):
+        with pytest.raises(ValueError, match="shards"):
+            Store("unix:///nowhere", shards=shards)
+
+
+def test_counters_are_arrays_of_int64(here: Place) -> None:
+    """What is read can be written to and added to like any array of int64."""
+    key = fresh_key()
+    here.run(add(here.store, key, {0: 1}))
+    (values,) = here.run(here.store.read([key]))
+    assert values is not None
+    values += 1
+    assert values.dtype == np.int64

@@ -1,0 +1,72 @@
+"""A proxy between a store and its server that can lose a reply after the server has done its work."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+__all__ = ["Proxy", "proxied"]
+
+_SCRIPTS = re.compile(rb"\r\n(EVALSHA|EVAL)\r\n")
+
+
+class Proxy:
+    """Passes everything on, and counts scripts; drops the next reply to one when told to."""
+
+    def __init__(self, listen: Path, server: Path) -> None:
+        self.url = f"unix://{listen}"
+        self.scripts = 0
+        self.dropped = 0
+        self.drop_next = False
+        self._listen = listen
+        self._server = server
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection; it ends when either side ends it, or with a dropped reply."""
+        from_server, to_server = await asyncio.open_unix_connection(str(self._server))
+        asked = asyncio.Event()
+
+        async def up() -> None:
+            while data := await reader.read(1 << 20):
+                found = len(_SCRIPTS.findall(data))
+                self.scripts += found
+                if found and self.drop_next:
+                    asked.set()
+                to_server.write(data)
+                await to_server.drain()
+
+        async def down() -> None:
+            while data := await from_server.read(1 << 20):
+                if asked.is_set():
+                    self.drop_next = False
+                    self.dropped += 1
+                    return
+                writer.write(data)
+                await writer.drain()
+
+        tasks = {asyncio.create_task(up()), asyncio.create_task(down())}
+        _, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for end in (writer, to_server):
+            end.close()
+
+    async def start(self) -> asyncio.Server:
+        """Listen."""
+        return await asyncio.start_unix_server(self.handle, str(self._listen))
+
+
+@asynccontextmanager
+async def proxied(directory: Path, server: Path) -> AsyncIterator[Proxy]:
+    """A proxy in front of a server's socket."""
+    proxy = Proxy(directory / "proxy.sock", server)
+    listening = await proxy.start()
+    try:
+        yield proxy
+    finally:
+        listening.close()
+        await listening.wait_closed()
