@@ -1,0 +1,280 @@
+"""Exact channels: every probability of a mechanism as an integer over one denominator.
+
+words:
+  whole       the common denominator of a channel's probabilities
+  cell        P(payload | input) times the whole
+  neighbours  two inputs that are to be confused: any two, unless the mechanism says how far they lie apart
+  extremes    for one payload, the least and the greatest cell over inputs that are neighbours
+
+A small mechanism is judged by its own `channel()`, cell by cell. A large one has too many cells for that, but few
+different ones; its structure is stated here from nothing but `parameters()`, so that the suite, which compares it
+with `probability()`, also proves that the parameters determine the channel.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
+from fractions import Fraction
+from itertools import accumulate
+from math import comb, lcm
+from typing import Any
+
+from deniable.epsilon import Epsilon
+from deniable.mechanisms import (
+    Laplace,
+    Mechanism,
+    Memoized,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SubsetSelection,
+)
+from deniable.payload import Bitmap
+
+__all__ = ["SMALL", "Channel", "Shifted", "detuned", "exact_channel", "payload_count", "stated_channel"]
+
+SMALL = 1 << 12
+"""The cells that a channel may have to be judged cell by cell."""
+
+
+class Channel(ABC):
+    """The probabilities of a mechanism."""
+
+    whole: int
+
+    @abstractmethod
+    def cell(self, payload: int, value: int) -> int:
+        """P(payload | value)."""
+
+    @abstractmethod
+    def extremes(self) -> Iterator[tuple[int, int]]:
+        """The least and the greatest cell of every payload over all neighbours (equal pairs once)."""
+
+    @abstractmethod
+    def totals(self) -> set[int]:
+        """What the cells of an input add up to, for all inputs: the whole, if the channel is one."""
+
+    def keeps(self, ratio: Fraction) -> bool:
+        """Whether no payload is likelier for one of two neighbours by more than the ratio."""
+        most, least = ratio.numerator, ratio.denominator
+        return all(high * least <= low * most for low, high in self.extremes())
+
+    def reaches(self, ratio: Fraction) -> bool:
+        """Whether some payload is likelier for one of two neighbours by at least the ratio."""
+        most, least = ratio.numerator, ratio.denominator
+        return any(high * least >= low * most for low, high in self.extremes())
+
+
+class Whole(Channel):
+    """Every cell, as the mechanism itself gives it."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        rows = mechanism.channel()
+        self.whole = lcm(*(cell.denominator for row in rows for cell in row.values()))
+        self._rows = [{payload: int(cell * self.whole) for payload, cell in row.items()} for row in rows]
+        self._apart = _apart(mechanism)
+
+    def cell(self, payload: int, value: int) -> int:
+        """As it is."""
+        return self._rows[value][payload]
+
+    def extremes(self) -> Iterator[tuple[int, int]]:
+        """Payload by payload."""
+        for column in zip(*(row.values() for row in self._rows), strict=True):
+            yield from _windows(column, self._apart + 1)
+
+    def totals(self) -> set[int]:
+        """Row by row."""
+        return {sum(row.values()) for row in self._rows}
+
+
+class Supported(Channel):
+    """A payload supports an input or does not, and all payloads of one sort are equally likely."""
+
+    def __init__(self, inside: int, supporting: int, others: int, supports: Callable[[int, int], bool]) -> None:
+        self.whole = (1 << 64) * supporting * others
+        self._own = inside * others
+        self._other = ((1 << 64) - inside) * supporting
+        self._counts = supporting, others
+        self._supports = supports
+
+    def cell(self, payload: int, value: int) -> int:
+        """The chance of its sort."""
+        return self._own if self._supports(payload, value) else self._other
+
+    def extremes(self) -> Iterator[tuple[int, int]]:
+        """The same for every payload that supports some inputs and not others."""
+        yield min(self._own, self._other), max(self._own, self._other)
+
+    def totals(self) -> set[int]:
+        """The same for every input: both sorts."""
+        supporting, others = self._counts
+        return {supporting * self._own + others * self._other}
+
+
+class Shifted(Channel):
+    """Noise on a grid: a cell depends on the distance from the input, but at the two ends, which gather the rest."""
+
+    ONE = 1 << 256
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        numbers = mechanism.parameters()
+        self.steps, self.reach = numbers["steps"], numbers["reach"]
+        self._apart = _apart(mechanism)
+        zero, beyond, one = numbers["zero"], numbers["beyond"], self.ONE
+        digits = [numbers[f"digit_{place}"] for place in range(len(numbers) - 4)]
+        block = [one - zero]
+        for digit in digits:  # doubles: all sizes with this digit 0, then all with it 1
+            block = [size * (one - digit) for size in block] + [size * digit for size in block]
+        blocks = 1 + (self.steps + self.reach - 1 >> len(digits))  # as many as hold every distance
+        chances = [beyond**often * (one - beyond) * one ** (blocks - 1 - often) for often in range(blocks)]
+        side: list[int] = [size * chance for chance in chances for size in block]
+        self.whole: int = 2 * one ** (1 + len(digits) + blocks)
+        self.size = len(side)
+        """The largest noise that is listed."""
+        self.noise: list[int] = [*reversed(side), self.whole // one * zero, *side]
+        """P(D = d) at place size + d."""
+        rest: int = (one - zero) * beyond**blocks * one ** len(digits)
+        self._upto: list[int] = list(accumulate(self.noise, initial=rest))[1:]
+        self._all = self._upto[-1] + rest
+
+    def cell(self, payload: int, value: int) -> int:
+        """The noise that leads there; at the ends, all that leads there or beyond."""
+        distance = payload - self.reach - value
+        if payload == 0:
+            return self.below(distance)
+        if payload == self.steps + 2 * self.reach:
+            return self.above(distance)
+        return self.noise[self.size + distance]
+
+    def extremes(self) -> Iterator[tuple[int, int]]:
+        """Both ends, then every payload between: neighbours see it at distances in a row."""
+        farthest = self.steps + self.reach
+        distances = range(-farthest, 1 - self.reach)
+        between = self.noise[self.size - farthest + 1 : self.size + farthest]
+        for cells in (list(map(self.below, distances)), [self.above(-each) for each in distances], between):
+            yield from _windows(cells, self._apart + 1)
+
+    def totals(self) -> set[int]:
+        """The same for every input: all noise."""
+        return {self._all}
+
+    def below(self, distance: int) -> int:
+        """P(D <= distance)."""
+        return self._upto[self.size + distance]
+
+    def above(self, distance: int) -> int:
+        """P(D >= distance)."""
+        return self._all - self._upto[self.size + distance - 1]
+
+
+class Composed(Channel):
+    """Two channels one after the other."""
+
+    def __init__(self, mechanism: Memoized) -> None:
+        self._first, self._second = stated_channel(mechanism.permanent), stated_channel(mechanism.fresh)
+        self._mechanism = mechanism
+        self.whole = self._first.whole * self._second.whole
+
+    def cell(self, payload: int, value: int) -> int:
+        """Over all that lies between."""
+        between = range(self._mechanism.inputs)
+        return sum(self._first.cell(symbol, value) * self._second.cell(payload, symbol) for symbol in between)
+
+    def extremes(self) -> Iterator[tuple[int, int]]:
+        """Payload by payload."""
+        for payload in self._mechanism.payloads():
+            column = [self.cell(payload, value) for value in range(self._mechanism.inputs)]
+            yield min(column), max(column)
+
+    def totals(self) -> set[int]:
+        """Row by row."""
+        inputs, payloads = range(self._mechanism.inputs), list(self._mechanism.payloads())
+        return {sum(self.cell(payload, value) for payload in payloads) for value in inputs}
+
+
+def exact_channel(mechanism: Mechanism) -> Channel:
+    """Cell by cell where that is feasible, else by its structure."""
+    small = mechanism.inputs * payload_count(mechanism) <= SMALL
+    return Whole(mechanism) if small else stated_channel(mechanism)
+
+
+def stated_channel(mechanism: Mechanism) -> Channel:
+    """The structure of a channel; a new mechanism adds its own, in words that are not the mechanism's."""
+    numbers = mechanism.parameters()
+    match mechanism:
+        case RandomizedResponse():
+            truth = (1 << 64) - numbers["lies"]
+            return Supported(truth, 1, numbers["inputs"] - 1, lambda payload, value: payload == value)
+        case SubsetSelection():
+            supporting = comb(numbers["inputs"] - 1, numbers["size"] - 1)
+            others = comb(numbers["inputs"] - 1, numbers["size"])
+            return Supported(numbers["inside"], supporting, others, lambda payload, value: payload >> value & 1 == 1)
+        case ProjectiveGeometryResponse():
+            order, dimensions = numbers["order"], numbers["dimensions"]
+            supporting = sum(order**degree for degree in range(dimensions - 1))
+            others = order ** (dimensions - 1)
+            return Supported(numbers["inside"], supporting, others, _on_hyperplane(order, dimensions))
+        case Laplace():
+            return Shifted(mechanism)
+        case Memoized():
+            return Composed(mechanism)
+        case _:
+            raise NotImplementedError(f"the structure of {mechanism.name}")
+
+
+def payload_count(mechanism: Mechanism) -> int:
+    """How many payloads the shape has."""
+    shape = mechanism.shape
+    if isinstance(shape, Bitmap):
+        return 1 << shape.size if shape.weight is None else comb(shape.size, shape.weight)
+    return shape.size
+
+
+def detuned(mechanism: Mechanism, factor: Fraction = Fraction(21, 20)) -> Mechanism:
+    """The same mechanism built for another epsilon, with outputs on the same scale: as a mistake would build it."""
+    changed: dict[str, Any] = {}
+    for field in fields(mechanism):  # type: ignore[arg-type]  # every mechanism is a dataclass
+        own = getattr(mechanism, field.name)
+        if isinstance(own, Epsilon):
+            changed[field.name] = Epsilon.of(own.value * factor)
+        elif isinstance(own, Mechanism):
+            changed[field.name] = detuned(own, factor)
+    wrong: Mechanism = replace(mechanism, **changed)  # type: ignore[type-var]
+    if isinstance(mechanism, Laplace):
+        object.__setattr__(wrong, "reach", mechanism.reach)
+    return wrong
+
+
+def _apart(mechanism: Mechanism) -> int:
+    """How far neighbours lie apart at most."""
+    return int(getattr(mechanism, "sensitivity", mechanism.inputs - 1))
+
+
+def _on_hyperplane(order: int, dimensions: int) -> Callable[[int, int], bool]:
+    """Whether the product of two numbered monic polynomials has no x^(t-1)."""
+
+    def polynomial(number: int) -> list[int]:
+        coefficients = []  # number(x a + b) = q number(a) + b + 1, number(1) = 0
+        while number:
+            number, coefficient = divmod(number - 1, order)
+            coefficients.append(coefficient)
+        return [*coefficients, 1, *[0] * (dimensions - 1 - len(coefficients))]
+
+    def supports(payload: int, value: int) -> bool:
+        product = zip(polynomial(value), reversed(polynomial(payload)), strict=True)
+        return sum(a * b for a, b in product) % order == 0
+
+    return supports
+
+
+def _windows(cells: Sequence[int], width: int) -> Iterator[tuple[int, int]]:
+    """The least and the greatest of every window: a window is the end of one block and the start of the next."""
+    for start in range(0, len(cells) - width + 1, width):
+        block, following = cells[start : start + width], cells[start + width : start + 2 * width - 1]
+        lows, highs = (list(accumulate(reversed(block), choose))[::-1] for choose in (min, max))
+        yield lows[0], highs[0]
+        later = zip(accumulate(following, min), accumulate(following, max), strict=True)
+        for low, high, (low_after, high_after) in zip(lows[1:], highs[1:], later, strict=False):
+            yield min(low, low_after), max(high, high_after)
