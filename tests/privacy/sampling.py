@@ -21,7 +21,8 @@ from privacy.channels import detuned, exact_channel
 
 __all__ = ["Plan", "plan", "rejects"]
 
-_BINS = 48
+_BINS = 32
+"""At most."""
 _SURPLUS = 1.2
 """More reports than the formula wants, for what it leaves out."""
 _EXPECTED = 500
@@ -45,8 +46,7 @@ class Plan:
 def plan(mechanism: Mechanism, value: int, alarm: float) -> Plan:
     """The test of one input's row that is wrong that seldom, either way."""
     right, wrong = (_row(each, value) for each in (mechanism, detuned(mechanism)))
-    upto = np.minimum(np.cumsum(right), 1 - 1e-9)
-    places = np.unique((upto * _BINS).astype(int), return_inverse=True)[1]
+    places = _binned(right)
     expected, other = np.bincount(places, right), np.bincount(places, wrong)
     degrees = len(expected) - 1
     assert degrees, "one bin tells nothing apart: take another point of the grid for sampling"
@@ -54,7 +54,7 @@ def plan(mechanism: Mechanism, value: int, alarm: float) -> Plan:
     off_centre = float(chndtrinc(chdtri(degrees, alarm), degrees, alarm))
     reports = int(_SURPLUS * off_centre / distance)
     assert reports * expected.min() > _EXPECTED, "take another point of the grid for sampling"
-    bins = dict(zip(mechanism.payloads(), places.tolist(), strict=True))
+    bins = dict(zip(mechanism.payloads(), places, strict=True))
     return Plan(reports, bins, tuple(expected.tolist()), alarm)
 
 
@@ -64,6 +64,17 @@ def rejects(planned: Plan, mechanism: Mechanism, value: int) -> bool:
     expected = [planned.reports * chance for chance in planned.expected]
     statistic = sum((seen[place] - often) ** 2 / often for place, often in enumerate(expected))
     return bool(chdtrc(len(expected) - 1, statistic) < planned.alarm)
+
+
+def _binned(row: list[float]) -> list[int]:
+    """A bin for each payload: full once it has its share, what is left over goes to the last full one."""
+    places, place, mass = [], 0, 0.0
+    for chance in row:
+        places.append(place)
+        mass += chance
+        if mass >= 1 / _BINS:
+            place, mass = place + 1, 0.0
+    return [min(each, place - 1) for each in places]
 
 
 def _row(mechanism: Mechanism, value: int) -> list[float]:

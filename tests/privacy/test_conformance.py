@@ -40,8 +40,8 @@ def repeated(epsilon: Epsilon, answers: int) -> Memoized:
 FAMILIES = (
     Family(RandomizedResponse, EPSILONS, DOMAINS, (("ln 3", 2), ("3", 48)), (("1", 1), ("1", 1 << 49))),
     Family(SubsetSelection.best, EPSILONS, DOMAINS, (("2", 8),), (("1", 1), ("1", 0))),
-    Family(ProjectiveGeometryResponse.best, EPSILONS, (60, 4096), (("3", 60),), (("1", 1), ("1", 1 << 22))),
-    Family(Laplace, EPSILONS[1:], STEPS, (("1", 1), ("4", 60)), (("1", 0), ("0.001", 1 << 26))),
+    Family(ProjectiveGeometryResponse.best, EPSILONS, (60, 4096), (("2", 60),), (("1", 1), ("1", 1 << 22))),
+    Family(Laplace, EPSILONS[1:], STEPS, (("1", 1), ("4", 20)), (("1", 0), ("0.001", 1 << 26))),
     Family(Laplace, EPSILONS[2:], (200, 480), (), (("1", -1),)),
     Family(each_event, EPSILONS[1:], STEPS, (("2", 7),), (("1", 0), ("8", 1 << 33))),
     Family(repeated, EPSILONS, DOMAINS[:3], (("4", 3),)),
