@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from deniable import Metric
-from deniable.kinds import Category
 from numpy.typing import NDArray
 
+from deniable import Metric
+from deniable.kinds import Category
 from deniable_aggregator.answers._estimate import Estimate
 from deniable_aggregator.answers._shares import share_rows
 from deniable_aggregator.estimators import Target, frequencies

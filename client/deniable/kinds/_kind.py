@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from deniable._section import Section
@@ -30,6 +31,15 @@ class Kind(ABC):
     """The ways to reduce an epoch's values that make sense here; the first is the default."""
     mechanisms: ClassVar[tuple[str, ...]]
     """The mechanisms that fit, by name."""
+    instead: ClassVar[str | None] = None
+    """A key of its own that takes the place of epsilon where it is given; `cost` says what comes of it."""
+    delta: Fraction = Fraction(0)
+    """The chance, at most, that an answer tells more than epsilon allows."""
+
+    @property
+    def cost(self) -> Epsilon | None:
+        """What an answer costs, where its own key says so."""
+        return None
 
     @classmethod
     @abstractmethod
@@ -51,6 +61,10 @@ class Kind(ABC):
     @abstractmethod
     def check(self, value: Any) -> Any:
         """The value in plain JSON; InvalidValueError, which says what is taken, where it is not taken."""
+
+    @abstractmethod
+    def apart(self) -> tuple[Any, Any]:
+        """Two values that are as easy to tell apart as any two: what an audit compares."""
 
     @abstractmethod
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:

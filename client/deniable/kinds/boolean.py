@@ -46,6 +46,10 @@ class Boolean(Kind):
             return bool(value)
         raise InvalidValueError(f"a boolean takes True or False, not {value!r}")
 
+    def apart(self) -> tuple[bool, bool]:
+        """Yes and no."""
+        return True, False
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; 1 for yes."""
         return 0, int(value)

@@ -81,6 +81,10 @@ class Number(Kind):
             raise InvalidValueError(f"a number takes a finite int or float, not {value!r}")
         return float(value)
 
+    def apart(self) -> tuple[float, float]:
+        """The two ends."""
+        return float(self.low), float(self.high)
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The one column; a neighbouring grid point, each with the chance that makes the mean exact."""
         low, high, last = float(self.low), float(self.high), columns[0].inputs - 1
