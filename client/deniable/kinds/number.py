@@ -88,7 +88,7 @@ class Number(Kind):
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The one column; a neighbouring grid point, each with the chance that makes the mean exact."""
         low, high, last = float(self.low), float(self.high), columns[0].inputs - 1
-        place = (min(max(value, low), high) - low) / (high - low) * last
+        place = (min(max(value, low), high) - low) * last / (high - low)  # in this order whole steps stay whole
         below = min(math.floor(place), last)
         return 0, min(below + (draw() < (place - below) * WORD), last)
 
