@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Boolean, Category, Number
 from deniable_aggregator.answers import boolean, category, number
-from deniable_aggregator.answers._estimate import Estimate, Row
+from deniable_aggregator.answers._estimate import Estimate, Measure, Row
 from deniable_aggregator.estimators import Target
 
-__all__ = ["Estimate", "Row", "Target", "answer", "truth"]
+__all__ = ["Estimate", "Measure", "Row", "Target", "answer", "truth"]
 
 
 class _Room(Protocol):

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import csv
+import enum
 import io
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from deniable_aggregator.estimators import Target
 
-__all__ = ["Estimate", "Row"]
+__all__ = ["Estimate", "Measure", "Row"]
+
+_NUMBERS = ("value", "low", "high", "std_error")
+
+
+class Measure(enum.StrEnum):
+    """What the numbers of a row are."""
+
+    SHARE = "share"
+    """A share of devices: 0 to 1."""
+    QUANTITY = "quantity"
+    """In the unit of the metric: a mean, a deviation, a quantile, a rank."""
+    TOTAL = "total"
+    """In the unit of the metric, added up over the devices that reported: it grows with their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +41,8 @@ class Row:
     """Upper end of the interval."""
     std_error: float
     """Standard error of the value; nan where it is not known."""
+    measure: Measure = Measure.SHARE
+    """What these numbers are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +63,19 @@ class Estimate:
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows in plain Python; what is not known is None."""
         return [
-            {"metric": self.metric, "reports": self.reports, **{key: _known(v) for key, v in asdict(row).items()}}
+            {"metric": self.metric, "reports": self.reports, "label": row.label}
+            | {name: _known(getattr(row, name)) for name in _NUMBERS}
             for row in self.rows
         ]
 
     def to_csv(self) -> str:
         """The rows as a CSV table with a header; what is not known is empty."""
         text = io.StringIO()
-        writer = csv.DictWriter(
-            text, ["metric", "reports", "label", "value", "low", "high", "std_error"], lineterminator="\n"
-        )
+        writer = csv.DictWriter(text, ["metric", "reports", "label", *_NUMBERS], lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.to_dicts())
         return text.getvalue()
 
 
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and math.isnan(value) else value
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

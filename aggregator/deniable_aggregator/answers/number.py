@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Number
-from deniable_aggregator.answers._estimate import Estimate, Row
+from deniable_aggregator.answers._estimate import Estimate, Measure, Row
 from deniable_aggregator.estimators import Target, means
 
 __all__ = ["answer", "truth"]
@@ -23,10 +23,10 @@ def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: fl
     found = means(metric.columns[0].mechanism, counters[0])
     value, error, low, high = found.estimate(confidence, target)
     origin, step = float(kind.low), float(kind.step)
-    ends = (min(max(origin + step * end, origin), float(kind.high)) for end in (low, high))
-    mean = Row("mean", origin + step * value, *ends, step * error)
+    low, high = (min(max(origin + step * end, origin), float(kind.high)) for end in (low, high))
+    mean = Row("mean", origin + step * value, low, high, step * error, Measure.QUANTITY)
     count = found.reports
-    total = Row("total", mean.value * count, mean.low * count, mean.high * count, mean.std_error * count)
+    total = Row("total", mean.value * count, low * count, high * count, mean.std_error * count, Measure.TOTAL)
     return Estimate(metric.name, count, (mean, total), confidence, target)
 
 
