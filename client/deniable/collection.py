@@ -304,7 +304,7 @@ class _Reader:
         spent = sum((metric.epsilon.value for metric in metrics), Fraction(0))
         section = self._root.section("budget")
         if not section.has("epoch"):
-            section.wrong("epoch", f"missing; what the metrics spend in an epoch adds up to {float(spent):g}")
+            section.wrong("epoch", f"missing; what the metrics spend in an epoch adds up to {float(spent):.15g}")
         epoch = section.take("epoch", _a_limit, None)
         lifetime = section.take("lifetime", _a_limit, None)
         section.finish()
@@ -313,7 +313,7 @@ class _Reader:
         if spent > epoch:
             section.wrong(
                 "epoch",
-                f"the metrics spend {float(spent):g} an epoch, more than the budget of {float(epoch):g}: "
+                f"the metrics spend {float(spent):.15g} an epoch, more than the budget of {float(epoch):.15g}: "
                 "raise it, lower an epsilon or ask less",
             )
         return Budget(epoch, lifetime)
