@@ -201,7 +201,7 @@ def exact_channel(mechanism: Mechanism) -> Channel:
 
 
 def stated_channel(mechanism: Mechanism) -> Channel:
-    """The structure of a channel; a new mechanism adds its own, in words that are not the mechanism's."""
+    """The structure of a channel in words that are not the mechanism's; one that stays small needs none."""
     numbers = mechanism.parameters()
     match mechanism:
         case RandomizedResponse():
@@ -221,7 +221,7 @@ def stated_channel(mechanism: Mechanism) -> Channel:
         case Memoized():
             return Composed(mechanism)
         case _:
-            raise NotImplementedError(f"the structure of {mechanism.name}")
+            return Whole(mechanism)
 
 
 def payload_count(mechanism: Mechanism) -> int:

@@ -88,8 +88,9 @@ class ExactConformance:
         assert channel.totals() == {channel.whole}
 
     def test_the_parameters_determine_the_channel(self, mechanism: Mechanism) -> None:
-        """They are integers, and the structure that is stated from them alone has the mechanism's probabilities."""
+        """They are integers, another epsilon has others, and a structure stated from them alone has these cells."""
         assert all(type(number) is int for number in mechanism.parameters().values())
+        assert mechanism.parameters() != detuned(mechanism).parameters()
         stated = stated_channel(mechanism)
         small = mechanism.inputs * payload_count(mechanism) <= SMALL
         for value in range(mechanism.inputs) if small else few_inputs(mechanism):
