@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
-    except (CollectionError, TruthError, RemoteError, StoreError, _UsageError, OSError) as error:
+    except (CollectionError, TruthError, RemoteError, StoreError, fleet.FleetError, _UsageError, OSError) as error:
         print(f"deniable: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -223,6 +223,11 @@ def _add_simulate(commands: Any) -> None:
     parser.add_argument("--devices", type=_positive, required=True, help="how many devices report")
     parser.add_argument("--truth", required=True, metavar="FILE", help="what they would answer (TOML)")
     parser.add_argument("--endpoint", default=_ENDPOINT, help="the aggregator (%(default)s)")
+    parser.add_argument(
+        "--fast",
+        action=argparse.BooleanOptionalAction,
+        help=f"draw many devices at once and send all batches through one stream (above {fleet.LARGE:,} devices)",
+    )
 
 
 def _simulate(options: Any) -> None:
@@ -235,8 +240,10 @@ def _simulate(options: Any) -> None:
     values = Truth.load(options.truth, collection).draw(options.devices, generator)
     progress = Progress("devices that have reported", options.devices)
     epoch = collection.epoch_at(time.time())
+    fast = options.devices > fleet.LARGE if options.fast is None else options.fast
+    send = fleet.forward if fast else fleet.report
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(fleet.report(collection, values, options.endpoint, epoch, generator, progress))
+        asyncio.run(send(collection, values, options.endpoint, epoch, generator, progress))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from deniable_aggregator.answers import Estimate, Target, answer
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.rows import Batch, Rows, Table
 
-__all__ = ["accumulate", "estimate"]
+__all__ = ["accumulate", "added", "estimate"]
 
 
 def estimate(
@@ -33,11 +33,15 @@ def accumulate(metric: Metric, reports: Iterable[Report]) -> list[NDArray[np.int
     own = [Report(column - first, payload) for column, payload in reports]
     if any(not 0 <= column < len(columns) for column, _ in own):
         raise ValueError(f"a report that is not of {metric.name!r}")
-    counters = [np.zeros(column.shape.counters, dtype=np.int64) for column in columns]
-    if own:
-        table = Table(Layout(metric.name, 0, 1, 1, tuple((metric.name, column.shape) for column in columns)))
-        batch = Batch(b"", table, 0, 0, encode_rows(own, columns), encode_wide_rows(own, columns))
-        additions = Rows([batch]).additions(np.array([True]))
+    return added(metric, encode_rows(own, columns), encode_wide_rows(own, columns))
+
+
+def added(metric: Metric, rows: bytes, wide_rows: Sequence[tuple[int, bytes]]) -> list[NDArray[np.int64]]:
+    """The counters of the metric's columns from rows as they travel, but for columns that are counted from 0."""
+    counters = [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
+    if rows or wide_rows:
+        table = Table(Layout(metric.name, 0, 1, 1, tuple((metric.name, column.shape) for column in metric.columns)))
+        additions = Rows([Batch(b"", table, 0, 0, rows, wide_rows)]).additions(np.array([True]))
         column = np.array([key.column for key in additions.keys])[additions.key]
         for place, into in enumerate(counters):
             mine = column == place

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,8 @@ async def _reported(collection: Collection, of_fleet: Truth, devices: int, endpo
     values = of_fleet.draw(devices, generator)
     epoch = collection.epoch_at(time.time())
     progress = Progress("devices that have reported", devices)
-    await fleet.report(collection, values, endpoint, epoch, generator, progress)
+    send = fleet.forward if devices > fleet.LARGE else fleet.report
+    await send(collection, values, endpoint, epoch, generator, progress)
     answers = await reader.answers(collection.name, Query(last_epoch=epoch, target=Target.REPORTING))
     return _shown(collection, answers, values, devices)
 
@@ -69,7 +71,7 @@ async def _interrupted() -> None:
     await end.wait()
 
 
-def _shown(collection: Collection, answers: list[Answer], values: dict[str, list[Any]], devices: int) -> str:
+def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, Sequence[Any]], devices: int) -> str:
     rows, held = [], 0
     for found in answers:
         metric = collection.metrics[found.estimate.metric]

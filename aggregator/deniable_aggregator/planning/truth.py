@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from deniable import Collection, InvalidValueError
+from deniable_aggregator.planning.population import Population
 
 __all__ = ["Truth", "TruthError"]
 
@@ -44,13 +45,12 @@ class Truth:
             raise TruthError(f"{path}: a table for each metric and no other; differs in: {', '.join(odd)}")
         return cls({name: _values(f"{path}: {name}", collection, name, own) for name, own in table.items()})
 
-    def draw(self, devices: int, generator: np.random.Generator) -> dict[str, list[Any]]:
+    def draw(self, devices: int, generator: np.random.Generator) -> dict[str, Population]:
         """What each of so many devices would answer."""
         drawn = {}
         for name, (values, weights) in self.values.items():
             shares = np.asarray(weights) / np.sum(weights)
-            places = generator.choice(len(values), size=devices, p=shares)
-            drawn[name] = [values[place] for place in places.tolist()]
+            drawn[name] = Population(values, generator.choice(len(values), size=devices, p=shares))
         return drawn
 
 
