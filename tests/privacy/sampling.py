@@ -11,6 +11,7 @@ reports * sum (wrong - right)^2 / right. The number of reports is the least that
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.special import chdtrc, chdtri, chndtrinc
 from deniable.mechanisms import Mechanism
 from privacy.channels import detuned, exact_channel
 
-__all__ = ["Plan", "plan", "rejects"]
+__all__ = ["Plan", "design", "plan", "rejects", "strays"]
 
 _BINS = 32
 """At most."""
@@ -46,6 +47,11 @@ class Plan:
 def plan(mechanism: Mechanism, value: int, alarm: float) -> Plan:
     """The test of one input's row that is wrong that seldom, either way."""
     right, wrong = (_row(each, value) for each in (mechanism, detuned(mechanism)))
+    return design(list(mechanism.payloads()), right, wrong, alarm)
+
+
+def design(payloads: Sequence[int], right: Sequence[float], wrong: Sequence[float], alarm: float) -> Plan:
+    """The test that tells the chances of some payloads from other ones."""
     places = _binned(right)
     expected, other = np.bincount(places, right), np.bincount(places, wrong)
     degrees = len(expected) - 1
@@ -54,19 +60,25 @@ def plan(mechanism: Mechanism, value: int, alarm: float) -> Plan:
     off_centre = float(chndtrinc(chdtri(degrees, alarm), degrees, alarm))
     reports = int(_SURPLUS * off_centre / distance)
     assert reports * expected.min() > _EXPECTED, "take another point of the grid for sampling"
-    bins = dict(zip(mechanism.payloads(), places, strict=True))
+    bins = dict(zip(payloads, places, strict=True))
     return Plan(reports, bins, tuple(expected.tolist()), alarm)
 
 
 def rejects(planned: Plan, mechanism: Mechanism, value: int) -> bool:
     """Whether the mechanism's draws are too far from what is expected."""
-    seen = Counter(planned.bins[mechanism.randomize(value)] for _ in range(planned.reports))
+    return strays(planned, (mechanism.randomize(value) for _ in range(planned.reports)))
+
+
+def strays(planned: Plan, sent: Iterable[int]) -> bool:
+    """Whether as many payloads as were planned are too far from what is expected."""
+    seen = Counter(planned.bins[payload] for payload in sent)
+    assert seen.total() == planned.reports
     expected = [planned.reports * chance for chance in planned.expected]
     statistic = sum((seen[place] - often) ** 2 / often for place, often in enumerate(expected))
     return bool(chdtrc(len(expected) - 1, statistic) < planned.alarm)
 
 
-def _binned(row: list[float]) -> list[int]:
+def _binned(row: Sequence[float]) -> list[int]:
     """A bin for each payload: full once it has its share, what is left over goes to the last full one."""
     places, place, mass = [], 0, 0.0
     for chance in row:
