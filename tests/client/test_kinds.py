@@ -78,6 +78,7 @@ def test_a_value_that_is_taken_becomes_plain_json(kind: Kind, value: Any, checke
         (Boolean(), "yes", "True or False, not 'yes'"),
         (BROWSER, "chrom", "'chrom'; did you mean 'chrome'"),
         (BROWSER, "EDGE", "'EDGE'; did you mean 'Edge'"),
+        (Category(("USA", "UK")), "usa", "'usa'; did you mean 'USA'"),
         (BROWSER, "lynx", "one of the 3 values of this category: 'lynx'"),
         (BROWSER, 1, "one of the 3 values"),
         (BROWSER, None, "one of the 3 values"),
