@@ -235,12 +235,13 @@ def payload_count(mechanism: Mechanism) -> int:
 def detuned(mechanism: Mechanism, factor: Fraction = Fraction(21, 20)) -> Mechanism:
     """The same mechanism built for another epsilon, with outputs on the same scale: as a mistake would build it."""
     changed: dict[str, Any] = {}
-    for field in fields(mechanism):  # type: ignore[arg-type]  # every mechanism is a dataclass
-        own = getattr(mechanism, field.name)
+    given = [field.name for field in fields(mechanism) if field.init]  # type: ignore[arg-type]  # all are dataclasses
+    for name in given:
+        own = getattr(mechanism, name)
         if isinstance(own, Epsilon):
-            changed[field.name] = Epsilon.of(own.value * factor)
+            changed[name] = Epsilon.of(own.value * factor)
         elif isinstance(own, Mechanism):
-            changed[field.name] = detuned(own, factor)
+            changed[name] = detuned(own, factor)
     wrong: Mechanism = replace(mechanism, **changed)  # type: ignore[type-var]
     if isinstance(mechanism, Laplace):
         object.__setattr__(wrong, "reach", mechanism.reach)
