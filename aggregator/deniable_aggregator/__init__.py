@@ -4,5 +4,7 @@ from __future__ import annotations
 
 from deniable_aggregator.answers import Estimate, Row, Target
 from deniable_aggregator.offline import estimate
+from deniable_aggregator.remote import Reader, RemoteError
+from deniable_aggregator.tables import Table
 
-__all__ = ["Estimate", "Row", "Target", "estimate"]
+__all__ = ["Estimate", "Reader", "RemoteError", "Row", "Table", "Target", "estimate"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import csv
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,10 +17,12 @@ from deniable_aggregator.estimate_service import estimates_of
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.check import findings
 from deniable_aggregator.planning.truth import Truth, TruthError
-from deniable_aggregator.remote import RemoteError, fetch
+from deniable_aggregator.query import analyst_of
+from deniable_aggregator.remote import Reader, RemoteError
 from deniable_aggregator.server import Server, Settings, serve
 from deniable_aggregator.store import StoreError
-from deniable_aggregator.terminal import Progress, bar, number, table
+from deniable_aggregator.tables import Table
+from deniable_aggregator.terminal import Progress, estimates, redrawn, table
 
 __all__ = ["main"]
 
@@ -113,7 +113,8 @@ def _serve(options: Any) -> None:
         where = options.listen.rpartition(":")[0]
         print(f"serving {', '.join(sorted({c.name for c in collections}))} on {where}:{server.port}", flush=True)
 
-    serve(settings, collections, [estimates_of(Catalog(collections))], ready)
+    analysts = analyst_of(Catalog(collections))
+    serve(settings, collections, [estimates_of(analysts)], ready=ready)
 
 
 # estimates
@@ -128,7 +129,9 @@ def _add_estimates(commands: Any) -> None:
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
     parser.add_argument("--target", choices=("population", "reporting"), default="population")
-    parser.add_argument("--format", choices=tuple(_FORMATS), default="table")
+    parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
+    parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
 
 
 def _estimates(options: Any) -> None:
@@ -138,52 +141,46 @@ def _estimates(options: Any) -> None:
         if not equals:
             raise _UsageError(f"--segment takes NAME=VALUE, such as platform=linux, not {pair!r}")
         segment[name] = value
-    rows = fetch(
-        options.endpoint,
-        collection=options.collection,
-        metric=options.metric,
-        epochs=options.last,
-        segment=segment,
-        confidence=options.confidence,
-        target=options.target,
-    )
-    print(_FORMATS[options.format](rows))
+    choices = {
+        "collection": options.collection,
+        "last": options.last,
+        "segment": segment,
+        "confidence": options.confidence,
+        "target": options.target,
+    }
+    with Reader(options.endpoint) as reader:
+        if not options.watch:
+            _write(reader.estimates(options.metric, **choices), options.format, options.output)
+        elif options.format != "table" or options.output:
+            raise _UsageError("--watch goes with --format table on standard output")
+        else:
+            for found in reader.watch(**choices):
+                own = Table(row for row in found if options.metric in {"", row["metric"]})
+                print(redrawn(estimates(own)), flush=True)
 
 
-def _as_table(rows: list[dict[str, Any]]) -> str:
-    header = ("answer", "estimate", "interval", "", "reports")
-    lines = []
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        own = [row for row in rows if row["metric"] == metric]
-        for row in own:
-            share = row["label"] not in {"mean", "total"}
-            most = 1.0 if share else row["high"] + (row["high"] - row["low"])
-            least = 0.0 if share else row["low"] - (row["high"] - row["low"])
-            ends = f"{number(row['low'])} to {number(row['high'])}"
-            picture = bar(row["value"], row["low"], row["high"], least, most)
-            line = (f"{metric}: {row['label']}", number(row["value"]), ends, picture, f"{row['reports']:,}")
-            lines.append(line)
-    return table(header, lines, (False, True, True, False, True))
+def _write(found: Table, form: str, output: Path | None) -> None:
+    content = _FORMATS[form](found)
+    if output:
+        output.write_bytes(content)
+    elif form == "parquet" and sys.stdout.isatty():
+        raise _UsageError("parquet is not for a terminal: --output FILE")
+    else:
+        sys.stdout.buffer.write(content)
 
 
-def _as_json(rows: list[dict[str, Any]]) -> str:
-    return json.dumps(rows, indent=2)
+def _parquet(found: Table) -> bytes:
+    try:
+        return found.to_parquet()
+    except ImportError as error:
+        raise _UsageError("parquet needs pyarrow: pip install 'deniable-aggregator[parquet]'") from error
 
 
-def _as_csv(rows: list[dict[str, Any]]) -> str:
-    import io
-
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().rstrip("\n")
-
-
-_FORMATS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
-    "table": _as_table,
-    "json": _as_json,
-    "csv": _as_csv,
+_FORMATS: dict[str, Callable[[Table], bytes]] = {
+    "table": lambda found: f"{estimates(found)}\n".encode(),
+    "json": lambda found: f"{found.to_json()}\n".encode(),
+    "csv": lambda found: found.to_csv().encode(),
+    "parquet": _parquet,
 }
 
 

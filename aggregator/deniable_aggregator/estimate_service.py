@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import AsyncIterator
-from typing import Any, NoReturn
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NoReturn, TypeVar
 
 import grpc
 
-from deniable import Collection
-from deniable.kinds import Number
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.answers import Target
-from deniable_aggregator.catalog import Catalog, NotKnownError
-from deniable_aggregator.query import Answer, Query, Reader
+from deniable_aggregator.catalog import NotKnownError
+from deniable_aggregator.messages import collection_message, estimate_message, overview_message, query_of
+from deniable_aggregator.query import Analyst
 from deniable_aggregator.server import AddService
 from deniable_aggregator.store import Store, StoreError
 
-__all__ = ["EstimateService", "estimate_message", "estimates_of"]
+__all__ = ["EstimateService", "estimates_of"]
 
 _Context = grpc.aio.ServicerContext[Any, Any]
+_Found = TypeVar("_Found")
 _WATCH_SECONDS = 1.0
-_TARGETS = {
-    pb.TARGET_UNSPECIFIED: Target.POPULATION,
-    pb.TARGET_POPULATION: Target.POPULATION,
-    pb.TARGET_REPORTING: Target.REPORTING,
-}
 
 
 class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
-    """Serves answers from a reader."""
+    """Serves an analyst's answers."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, analyst: Analyst) -> None:
+        self._analyst = analyst
 
     async def ListCollections(  # noqa: N802
         self,
@@ -42,20 +35,61 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         context: _Context,  # noqa: ARG002
     ) -> pb.ListCollectionsResponse:
         """The collections that the aggregator knows."""
-        known = self._reader.catalog.collections()
-        return pb.ListCollectionsResponse(collections=map(_collection_message, known))
+        known = self._analyst.catalog.collections()
+        return pb.ListCollectionsResponse(collections=map(collection_message, known))
 
     async def GetEstimate(self, request: pb.GetEstimateRequest, context: _Context) -> pb.GetEstimateResponse:  # noqa: N802
         """The answer of one metric."""
-        (found,) = await self._answers(request.collection, request.query, request.metric, context)
-        return pb.GetEstimateResponse(estimate=estimate_message(found))
+
+        async def found() -> pb.GetEstimateResponse:
+            query = query_of(request.query)
+            (one,) = await self._analyst.answers(request.collection, query, request.metric)
+            return pb.GetEstimateResponse(estimate=estimate_message(one, request.query.rows))
+
+        return await _answered(found(), context)
 
     async def ListEstimates(  # noqa: N802
         self, request: pb.ListEstimatesRequest, context: _Context
     ) -> pb.ListEstimatesResponse:
         """The answers of all metrics of a collection."""
-        found = await self._answers(request.collection, request.query, None, context)
-        return pb.ListEstimatesResponse(estimates=map(estimate_message, found))
+        estimates = await _answered(self._all(request.collection, request.query), context)
+        return pb.ListEstimatesResponse(estimates=estimates)
+
+    async def ListEpochEstimates(  # noqa: N802
+        self, request: pb.ListEpochEstimatesRequest, context: _Context
+    ) -> pb.ListEpochEstimatesResponse:
+        """The answers of one metric in each epoch of a window."""
+
+        async def found() -> pb.ListEpochEstimatesResponse:
+            query = query_of(request.query)
+            answers = await self._analyst.by_epoch(request.collection, query, request.metric)
+            estimates = [estimate_message(each, request.query.rows) for each in answers]
+            return pb.ListEpochEstimatesResponse(estimates=estimates)
+
+        return await _answered(found(), context)
+
+    async def ListSegmentEstimates(  # noqa: N802
+        self, request: pb.ListSegmentEstimatesRequest, context: _Context
+    ) -> pb.ListSegmentEstimatesResponse:
+        """The answers of one metric in each value of a segment."""
+
+        async def found() -> pb.ListSegmentEstimatesResponse:
+            query = query_of(request.query)
+            answers = await self._analyst.by_segment(request.collection, query, request.metric, request.segment)
+            estimates = [estimate_message(each, request.query.rows) for each in answers]
+            return pb.ListSegmentEstimatesResponse(estimates=estimates)
+
+        return await _answered(found(), context)
+
+    async def GetOverview(self, request: pb.GetOverviewRequest, context: _Context) -> pb.GetOverviewResponse:  # noqa: N802
+        """The answers of all metrics of a collection, and how they have come about."""
+
+        async def found() -> pb.GetOverviewResponse:
+            query = query_of(request.query)
+            overview = await self._analyst.overview(request.collection, query, request.trend_epochs)
+            return overview_message(overview, request.query.rows)
+
+        return await _answered(found(), context)
 
     async def WatchEstimates(  # noqa: N802
         self, request: pb.WatchEstimatesRequest, context: _Context
@@ -63,22 +97,31 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         """The answers of all metrics of a collection, again whenever they have changed."""
         sent = None
         while True:
-            found = await self._answers(request.collection, request.query, None, context)
-            response = pb.WatchEstimatesResponse(estimates=map(estimate_message, found))
-            if response != sent:
-                sent = response
-                yield response
+            version = await _answered(self._version(request.collection, request.query), context)
+            if version != sent:
+                sent = version
+                estimates = await _answered(self._all(request.collection, request.query), context)
+                yield pb.WatchEstimatesResponse(estimates=estimates)
             await asyncio.sleep(_WATCH_SECONDS)
 
-    async def _answers(self, collection: str, query: pb.Query, metric: str | None, context: _Context) -> list[Answer]:
-        try:
-            return await self._reader.answers(collection, _query(query), metric)
-        except NotKnownError as error:
-            await _abort(context, grpc.StatusCode.NOT_FOUND, str(error))
-        except ValueError as error:
-            await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
-        except StoreError:
-            await _abort(context, grpc.StatusCode.UNAVAILABLE, "the store is away; try again")
+    async def _all(self, collection: str, query: pb.Query) -> list[pb.Estimate]:
+        answers = await self._analyst.answers(collection, query_of(query))
+        return [estimate_message(each, query.rows) for each in answers]
+
+    async def _version(self, collection: str, query: pb.Query) -> str:
+        return await self._analyst.version(collection, query_of(query))
+
+
+async def _answered(found: Awaitable[_Found], context: _Context) -> _Found:
+    """What was found; or an error as gRPC tells it."""
+    try:
+        return await found
+    except NotKnownError as error:
+        await _abort(context, grpc.StatusCode.NOT_FOUND, str(error))
+    except ValueError as error:
+        await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
+    except StoreError:
+        await _abort(context, grpc.StatusCode.UNAVAILABLE, "the store is away; try again")
 
 
 async def _abort(context: _Context, code: grpc.StatusCode, message: str) -> NoReturn:
@@ -86,69 +129,11 @@ async def _abort(context: _Context, code: grpc.StatusCode, message: str) -> NoRe
     raise AssertionError("abort raises")
 
 
-def _query(query: pb.Query) -> Query:
-    return Query(
-        last_epoch=query.last_epoch or None,
-        epochs=query.epochs or 1,
-        segment=dict(query.segment),
-        confidence=query.confidence or 0.95,
-        target=_TARGETS[query.target],
-    )
-
-
-def estimates_of(catalog: Catalog) -> AddService:
-    """Has a server answer questions about these collections."""
+def estimates_of(analyst_of: Callable[[Store], Analyst]) -> AddService:
+    """Has a server answer questions."""
 
     def add(server: grpc.aio.Server, store: Store) -> str:
-        service = EstimateService(Reader(catalog, store))
-        estimate_service_pb2_grpc.add_EstimateServiceServicer_to_server(service, server)
+        estimate_service_pb2_grpc.add_EstimateServiceServicer_to_server(EstimateService(analyst_of(store)), server)
         return pb.DESCRIPTOR.services_by_name["EstimateService"].full_name
 
     return add
-
-
-def estimate_message(found: Answer) -> pb.Estimate:
-    """An answer as it travels."""
-    estimate = found.estimate
-    return pb.Estimate(
-        collection=found.collection,
-        metric=estimate.metric,
-        first_epoch=found.first_epoch,
-        last_epoch=found.last_epoch,
-        segment=found.segment,
-        reports=estimate.reports,
-        confidence=estimate.confidence,
-        target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
-        rows=[
-            pb.EstimateRow(
-                label=row.label,
-                value=None if math.isnan(row.value) else row.value,
-                low=row.low,
-                high=row.high,
-                std_error=None if math.isnan(row.std_error) else row.std_error,
-            )
-            for row in estimate.rows
-        ],
-    )
-
-
-def _collection_message(collection: Collection) -> pb.CollectionInfo:
-    return pb.CollectionInfo(
-        name=collection.name,
-        digest=f"{collection.digest:016x}",
-        epoch_seconds=collection.epoch_seconds,
-        metrics=[
-            pb.MetricInfo(
-                name=metric.name,
-                kind=metric.kind.name,
-                description=metric.description,
-                epsilon=float(metric.epsilon),
-                mechanism=metric.columns[0].mechanism.name,
-                unit=metric.kind.unit if isinstance(metric.kind, Number) else "",
-            )
-            for metric in collection.metrics.values()
-        ],
-        segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
-        budget_epoch=float(collection.budget.epoch),
-        budget_lifetime=float(collection.budget.lifetime or 0),
-    )

@@ -1,28 +1,37 @@
-"""Queries: which counters an answer is made of, read from the store and handed to the answers.
+"""Questions: which counters an answer is made of, read from the store and handed to the answers.
 
 words:
   window    a span of epochs whose counters are added
-  question  a collection's metric, over a window and in some segments
+  trend     one row of an answer, epoch by epoch
+  truth     what the answer would be if devices were asked plainly: known only where they are simulated
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import hashlib
 import itertools
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, field, replace
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import Estimate, Target, answer
+from deniable_aggregator.answers import Estimate, Measure, Row, Target
 from deniable_aggregator.catalog import Catalog, NotKnownError
-from deniable_aggregator.store import CounterKey, Store
+from deniable_aggregator.consistency import consistent
+from deniable_aggregator.counters import Counters, EpochCounters
+from deniable_aggregator.store import Store
+from deniable_aggregator.windows import Windowed, windowed
 
-__all__ = ["Answer", "Query", "Reader"]
+__all__ = ["Analyst", "Answer", "Overview", "Point", "Query", "Trend", "Truth", "analyst_of"]
 
-_MOST_EPOCHS = 10_000
+MOST_EPOCHS = 3660
+"""Ten years of days."""
+_LOOK_BACK = 32
+_MOST_ROWS_KEPT = 400_000
+_SLICE_SECONDS = 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Query:
     """Which window, segment and intervals are asked for."""
 
     last_epoch: int | None = None
-    """The last epoch of the window; None: the current one."""
+    """The last epoch of the window; None: the newest from which reports have come."""
     epochs: int = 1
     """How many epochs it has."""
     segment: Mapping[str, str] = field(default_factory=dict)
@@ -41,8 +50,8 @@ class Query:
     """Whom the intervals are about."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.epochs <= _MOST_EPOCHS:
-            raise ValueError(f"a window has 1 to {_MOST_EPOCHS} epochs, not {self.epochs}")
+        if not 1 <= self.epochs <= MOST_EPOCHS:
+            raise ValueError(f"a window has 1 to {MOST_EPOCHS} epochs, not {self.epochs}")
         if not 0 < self.confidence < 1:
             raise ValueError(f"a confidence level lies between 0 and 1, not {self.confidence}")
 
@@ -51,68 +60,249 @@ class Query:
 class Answer:
     """An estimate, and what it is about."""
 
-    collection: str
-    """Name of the collection."""
+    collection: Collection
+    metric: Metric
     first_epoch: int
-    """First epoch of the window."""
     last_epoch: int
-    """Last epoch of the window."""
     segment: Mapping[str, str]
     """The segments that were asked for."""
     estimate: Estimate
-    """The answer."""
+    effective: float
+    """How many reports of different devices it is worth."""
+    consistent: Sequence[float | None]
+    """For each row its value in the consistent view, where there is one."""
+    truth: Sequence[float] | None = None
+    """For each row what it would say if the values were known: in a demonstration."""
 
 
-class Reader:
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One epoch of a trend."""
+
+    epoch: int
+    reports: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One row of a metric's answer in every epoch that has reports."""
+
+    label: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The answers of a collection, and how they have come about."""
+
+    answers: list[Answer]
+    trends: list[Trend]
+    """For each answer, that of its leading row."""
+
+
+Truth = Callable[[Metric, range, Mapping[str, str]], Sequence[float] | None]
+"""What the rows of a metric's answer would say over these epochs and in this segment, if the values were known."""
+
+
+class _Slices:
+    """Lets others have their turn in the middle of long work: devices' calls are served on the same loop."""
+
+    def __init__(self) -> None:
+        self._until = time.perf_counter() + _SLICE_SECONDS
+
+    async def end(self) -> None:
+        if time.perf_counter() > self._until:
+            await asyncio.sleep(0)
+            self._until = time.perf_counter() + _SLICE_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What an estimate depends on, but for the counters."""
+
+    digest: int
+    metric: str
+    epochs: range
+    segments: tuple[int, ...]
+    confidence: float
+    target: Target
+
+
+class _Memory:
+    """Estimates of counters that have not changed since; those that were not asked for longest are forgotten."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[_Question, tuple[tuple[int, ...], Windowed]] = OrderedDict()
+        self._rows = 0
+
+    def find(self, question: _Question, versions: tuple[int, ...], make: Callable[[], Windowed]) -> Windowed:
+        kept = self._kept.pop(question, None)
+        if kept is not None:
+            self._rows -= len(kept[1].estimate.rows)
+        if kept is None or kept[0] != versions:
+            kept = versions, make()
+        self._kept[question] = kept
+        self._rows += len(kept[1].estimate.rows)
+        while self._rows > _MOST_ROWS_KEPT and len(self._kept) > 1:
+            _, (_, oldest) = self._kept.popitem(last=False)
+            self._rows -= len(oldest.estimate.rows)
+        return kept[1]
+
+
+class Analyst:
     """Answers questions from the counters in a store."""
 
-    def __init__(self, catalog: Catalog, store: Store, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, catalog: Catalog, store: Store, clock: Callable[[], float] = time.time, truth: Truth | None = None
+    ) -> None:
         self.catalog = catalog
-        self._store = store
+        self._counters = Counters(store)
+        self._memory = _Memory()
         self._clock = clock
+        self._truth = truth
 
     async def answers(self, collection: str, query: Query, metric: str | None = None) -> list[Answer]:
         """The answers of one metric, or of all metrics, of a collection."""
-        found = self.catalog.collection(collection)
+        found, window, segments = await self._about(collection, query)
         metrics = list(found.metrics.values()) if metric is None else [self.catalog.metric(found, metric)]
-        last = found.epoch_at(self._clock()) if query.last_epoch is None else query.last_epoch
-        first = max(0, last - query.epochs + 1)
-        segments = _segments(found, query.segment)
-        counters = await self._counters(found, metrics, range(first, last + 1), segments)
-        return [
-            Answer(found.name, first, last, query.segment, answer(each, own, query.confidence, query.target))
-            for each, own in zip(metrics, counters, strict=True)
-        ]
+        counters = await self._counters.read(found, metrics, window)
+        slices = _Slices()
+        answers = []
+        for each in metrics:
+            answers.append(self._answer(found, each, window, counters, query, segments))
+            await slices.end()
+        return answers
 
-    async def _counters(
-        self, collection: Collection, metrics: Sequence[Metric], epochs: Sequence[int], segments: Sequence[int]
-    ) -> list[list[NDArray[np.int64]]]:
-        """For each metric the counters of its columns, added over epochs and segments."""
-        columns = [column for metric in metrics for column in metric.columns]
-        keys = [
-            CounterKey(collection.digest, column.number, epoch, segment)
-            for column, epoch, segment in itertools.product(columns, epochs, segments)
-        ]
-        stored = iter(await self._store.read(keys))
-        added = []
-        for column in columns:
-            total = np.zeros(column.shape.counters, dtype=np.int64)
-            for counters in itertools.islice(stored, len(epochs) * len(segments)):
-                if counters is not None:
-                    total[: len(counters)] += counters
-            added.append(total)
-        own = iter(added)
-        return [[next(own) for _ in metric.columns] for metric in metrics]
+    async def by_epoch(self, collection: str, query: Query, metric: str) -> list[Answer]:
+        """The answers of one metric in each epoch of the window, without those that have no reports."""
+        found, window, segments = await self._about(collection, query)
+        one = self.catalog.metric(found, metric)
+        counters = await self._counters.read(found, [one], window)
+        slices = _Slices()
+        answers = []
+        for epoch, own in zip(window, counters, strict=True):
+            each = self._answer(found, one, range(epoch, epoch + 1), [own], query, segments)
+            if each.estimate.reports:
+                answers.append(each)
+            await slices.end()
+        return answers
+
+    async def by_segment(self, collection: str, query: Query, metric: str, name: str) -> list[Answer]:
+        """The answers of one metric in each of the values of a segment, in the order of the collection file."""
+        values = self.catalog.collection(collection).segments.get(name)
+        if values is None:
+            raise NotKnownError(
+                f"no segment {name!r}; known: {', '.join(self.catalog.collection(collection).segments)}"
+            )
+        answers = []
+        for value in values:
+            own = replace(query, segment={**query.segment, name: value})
+            answers += await self.answers(collection, own, metric)
+        return answers
+
+    async def overview(self, collection: str, query: Query, epochs: int) -> Overview:
+        """The answers of all metrics, and the trends of their leading rows over so many epochs."""
+        found, window, segments = await self._about(collection, query)
+        span = range(max(0, min(window.start, window.stop - epochs)), window.stop)
+        metrics = list(found.metrics.values())
+        counters = dict(zip(span, await self._counters.read(found, metrics, span), strict=True))
+        slices = _Slices()
+        overview = Overview([], [])
+        for metric in metrics:
+            own = self._answer(found, metric, window, [counters[epoch] for epoch in window], query, segments)
+            lead = _leading(own)
+            points = []
+            for epoch in span:
+                alone = range(epoch, epoch + 1)
+                each = self._estimate(found.digest, metric, alone, [counters[epoch]], query, segments).estimate
+                if each.reports:
+                    points.append(Point(epoch, each.reports, each.rows[lead]))
+                await slices.end()
+            overview.answers.append(own)
+            overview.trends.append(Trend(own.estimate.rows[lead].label, tuple(points)))
+        return overview
+
+    async def version(self, collection: str, query: Query, epochs: int = 1) -> str:
+        """What tells the answers to a query from those that the same query had before, or will have."""
+        found, window, _ = await self._about(collection, query)
+        span = range(max(0, min(window.start, window.stop - epochs)), window.stop)
+        state = (found.digest, span, query, await self._counters.versions(found, span))
+        return hashlib.sha256(repr(state).encode()).hexdigest()[:16]
+
+    async def _about(self, collection: str, query: Query) -> tuple[Collection, range, tuple[int, ...]]:
+        found = self.catalog.collection(collection)
+        last = await self._newest(found) if query.last_epoch is None else query.last_epoch
+        return found, range(max(0, last - query.epochs + 1), last + 1), _segments(found, query.segment)
+
+    async def _newest(self, collection: Collection) -> int:
+        """The newest epoch from which reports have come; the current one where none are remembered."""
+        now = collection.epoch_at(self._clock())
+        epochs = range(max(0, now - _LOOK_BACK), now + 2)
+        versions = await self._counters.versions(collection, epochs)
+        return max((epoch for epoch, version in zip(epochs, versions, strict=True) if version), default=now)
+
+    def _answer(
+        self,
+        collection: Collection,
+        metric: Metric,
+        window: range,
+        counters: Sequence[EpochCounters],
+        query: Query,
+        segments: tuple[int, ...],
+    ) -> Answer:
+        found = self._estimate(collection.digest, metric, window, counters, query, segments)
+        return Answer(
+            collection,
+            metric,
+            window.start,
+            window.stop - 1,
+            query.segment,
+            found.estimate,
+            found.effective,
+            consistent(metric, found.estimate),
+            self._truth(metric, window, query.segment) if self._truth else None,
+        )
+
+    def _estimate(
+        self,
+        digest: int,
+        metric: Metric,
+        window: range,
+        counters: Sequence[EpochCounters],
+        query: Query,
+        segments: tuple[int, ...],
+    ) -> Windowed:
+        question = _Question(digest, metric.name, window, segments, query.confidence, query.target)
+
+        def make() -> Windowed:
+            own = [each.of(metric, segments) for each in counters]
+            return windowed(metric, own, query.confidence, query.target)
+
+        return self._memory.find(question, tuple(own.version for own in counters), make)
 
 
-def _segments(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
+def analyst_of(catalog: Catalog, truth: Truth | None = None) -> Callable[[Store], Analyst]:
+    """The analyst of a store: one for all who ask, so that they share what it remembers."""
+    return functools.cache(lambda store: Analyst(catalog, store, truth=truth))
+
+
+def _leading(found: Answer) -> int:
+    """The row that stands for the whole answer: the first that is no total, and of shares the largest."""
+    rows = found.estimate.rows
+    if rows[0].measure is not Measure.SHARE or not found.estimate.reports:
+        return 0
+    return max(range(len(rows)), key=lambda place: rows[place].value if rows[place].measure is Measure.SHARE else -1)
+
+
+def _segments(collection: Collection, wanted: Mapping[str, str]) -> tuple[int, ...]:
     """The indices of all combinations that have the wanted values."""
     for name, value in wanted.items():
         if value not in collection.segments.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(values)}" for key, values in collection.segments.items())
             raise NotKnownError(f"no segment {name}={value}; known: {known or 'none'}")
     choices = [(wanted[name],) if name in wanted else values for name, values in collection.segments.items()]
-    return [
+    return tuple(
         collection.segment_index(dict(zip(collection.segments, combination, strict=True)))
         for combination in itertools.product(*choices)
-    ]
+    )

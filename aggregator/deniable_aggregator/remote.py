@@ -1,68 +1,113 @@
-"""Answers of a running aggregator, asked over gRPC, as plain rows."""
+"""Answers of a running aggregator, in Python: `Reader("127.0.0.1:8470").estimates().to_pandas()`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
 
 import grpc
 
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
+from deniable_aggregator.tables import Table
 
-__all__ = ["RemoteError", "fetch"]
+__all__ = ["Reader", "RemoteError"]
 
-_SECONDS = 10.0
 _TARGETS = {"population": pb.TARGET_POPULATION, "reporting": pb.TARGET_REPORTING}
+_MOST_MESSAGE_BYTES = 64 << 20
 
 
 class RemoteError(Exception):
     """The aggregator could not be asked, or would not answer; the message says why."""
 
 
-def fetch(
-    endpoint: str,
+class Reader:
+    """Asks an aggregator; close it, or use it in a `with` block.
+
+    Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that has reports), in a
+    `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
+    the devices are a sample of, or just the devices "reporting".
+    """
+
+    def __init__(self, endpoint: str = "127.0.0.1:8470", *, timeout: float = 10.0) -> None:
+        self._endpoint = endpoint
+        self._timeout = timeout
+        options = (("grpc.max_receive_message_length", _MOST_MESSAGE_BYTES),)
+        self._channel = grpc.insecure_channel(endpoint, options=options)
+        self._service = estimate_service_pb2_grpc.EstimateServiceStub(self._channel)
+
+    def collections(self) -> list[pb.CollectionInfo]:
+        """The collections that the aggregator knows."""
+        return list(self._ask(self._service.ListCollections, pb.ListCollectionsRequest()).collections)
+
+    def estimates(self, metric: str = "", *, collection: str = "", **choices: Any) -> Table:
+        """The answers of one metric, or of all of them; `collection` is needed where there are several."""
+        query = _query(**choices)
+        if metric:
+            one = pb.GetEstimateRequest(collection=collection, metric=metric, query=query)
+            return Table.of([self._ask(self._service.GetEstimate, one).estimate])
+        every = pb.ListEstimatesRequest(collection=collection, query=query)
+        return Table.of(self._ask(self._service.ListEstimates, every).estimates)
+
+    def epochs(self, metric: str, *, collection: str = "", **choices: Any) -> Table:
+        """The answers of a metric in each epoch of the window."""
+        request = pb.ListEpochEstimatesRequest(collection=collection, metric=metric, query=_query(**choices))
+        return Table.of(self._ask(self._service.ListEpochEstimates, request).estimates)
+
+    def segments(self, metric: str, name: str, *, collection: str = "", **choices: Any) -> Table:
+        """The answers of a metric in each value of a segment."""
+        request = pb.ListSegmentEstimatesRequest(
+            collection=collection, metric=metric, segment=name, query=_query(**choices)
+        )
+        return Table.of(self._ask(self._service.ListSegmentEstimates, request).estimates)
+
+    def watch(self, *, collection: str = "", **choices: Any) -> Iterator[Table]:
+        """The answers of all metrics, again whenever they have changed."""
+        request = pb.WatchEstimatesRequest(collection=collection, query=_query(**choices))
+        stream = self._service.WatchEstimates(request)
+        try:
+            for changed in stream:
+                yield Table.of(changed.estimates)
+        except grpc.RpcError as error:
+            raise RemoteError(self._words(error)) from error
+        finally:
+            stream.cancel()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, call: Any, request: Any) -> Any:
+        try:
+            return call(request, timeout=self._timeout)
+        except grpc.RpcError as error:
+            raise RemoteError(self._words(error)) from error
+
+    def _words(self, error: Any) -> str:
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            return f"{self._endpoint}: {error.details()}; is the aggregator running there? (deniable serve)"
+        return f"{self._endpoint}: {error.details()}"
+
+
+def _query(
     *,
-    collection: str = "",
-    metric: str = "",
-    epochs: int = 1,
+    last: int = 1,
+    last_epoch: int | None = None,
     segment: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     target: str = "population",
-) -> list[dict[str, Any]]:
-    """A row for every line of every answer; what is not known is None."""
-    query = pb.Query(epochs=epochs, segment=segment, confidence=confidence, target=_TARGETS[target])
-    with grpc.insecure_channel(endpoint) as channel:
-        service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
-        try:
-            if metric:
-                one = pb.GetEstimateRequest(collection=collection, metric=metric, query=query)
-                estimates = [service.GetEstimate(one, timeout=_SECONDS).estimate]
-            else:
-                every = pb.ListEstimatesRequest(collection=collection, query=query)
-                estimates = list(service.ListEstimates(every, timeout=_SECONDS).estimates)
-        except grpc.RpcError as error:
-            raise RemoteError(_words(endpoint, error)) from error
-    return [row for estimate in estimates for row in _rows(estimate)]
-
-
-def _words(endpoint: str, error: Any) -> str:
-    if error.code() is grpc.StatusCode.UNAVAILABLE:
-        return f"{endpoint}: {error.details()}; is the aggregator running there? (deniable serve)"
-    return f"{endpoint}: {error.details()}"
-
-
-def _rows(estimate: pb.Estimate) -> list[dict[str, Any]]:
-    return [
-        {
-            "collection": estimate.collection,
-            "metric": estimate.metric,
-            "reports": estimate.reports,
-            "label": row.label,
-            "value": row.value if row.HasField("value") else None,
-            "low": row.low,
-            "high": row.high,
-            "std_error": row.std_error if row.HasField("std_error") else None,
-        }
-        for row in estimate.rows
-    ]
+) -> pb.Query:
+    if target not in _TARGETS:
+        raise ValueError(f"a target is one of {', '.join(_TARGETS)}, not {target!r}")
+    return pb.Query(
+        epochs=last, last_epoch=last_epoch or 0, segment=segment, confidence=confidence, target=_TARGETS[target]
+    )

@@ -34,12 +34,15 @@ from deniable_aggregator.ingest import (
 )
 from deniable_aggregator.store import EmbeddedStore, Store, StoreError
 
-__all__ = ["AddService", "Server", "Settings", "layout_of", "run", "serve"]
+__all__ = ["AddService", "Attachment", "Server", "Settings", "layout_of", "run", "serve"]
 
 _LOG = logging.getLogger(__name__)
 
 AddService = Callable[[grpc.aio.Server, Store], str]
 """Adds a servicer that reads the store to a server that has not started, and names the service in full."""
+
+Attachment = Callable[["Server"], contextlib.AbstractAsyncContextManager[None]]
+"""What runs beside a server on its loop, from when it listens to when it drains: the web site, for one."""
 
 _MOST_MESSAGE_BYTES = 1 << 20
 _STORE_CHECK_SECONDS = 0.5
@@ -102,7 +105,13 @@ def layout_of(collection: Collection) -> Layout:
 class Server:
     """An aggregator."""
 
-    def __init__(self, settings: Settings, layouts: Iterable[Layout], services: Sequence[AddService] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        layouts: Iterable[Layout],
+        services: Sequence[AddService] = (),
+        attachments: Sequence[Attachment] = (),
+    ) -> None:
         self.stats = IngestStats()
         """What has happened at ingest."""
         self.port = 0
@@ -110,6 +119,8 @@ class Server:
         self._settings = settings
         self._layouts = tuple(layouts)
         self._services = services
+        self._attachments = attachments
+        self._attached = contextlib.AsyncExitStack()
         self._embedded = EmbeddedStore(settings.data_dir) if settings.data_dir else None
         self._health = health.aio.HealthServicer()
         self._watch: asyncio.Task[None] | None = None
@@ -117,6 +128,7 @@ class Server:
         self._reports: ReportService | None = None
         self._store: Store | None = None
         self._names: tuple[str, ...] = ()
+        self._draining = False
 
     @property
     def store(self) -> Store:
@@ -129,7 +141,12 @@ class Server:
         try:
             await self._open_store()
             await self._listen()
+            for attachment in self._attachments:
+                await self._attached.enter_async_context(attachment(self))
         except BaseException:
+            await self._attached.aclose()
+            if self._grpc:
+                await self._grpc.stop(0)
             await self._close_store()
             raise
         self._watch = asyncio.create_task(self._watch_store())
@@ -138,9 +155,12 @@ class Server:
         """End without losing anything, within the grace period."""
         assert self._grpc, "the aggregator has not been started"
         assert self._reports
+        self._draining = True
         if self._watch:
             self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
         await self._health.enter_graceful_shutdown()
+        await self._attached.aclose()
         ending = asyncio.create_task(self._grpc.stop(self._settings.grace))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._reports.drain(), self._settings.grace)
@@ -182,7 +202,7 @@ class Server:
 
     async def _watch_store(self) -> None:
         """Keep the health service true while the store comes and goes."""
-        while True:
+        while not self._draining:  # redis-py sometimes swallows a cancellation
             try:
                 await self.store.ping()
                 status = HealthCheckResponse.SERVING
@@ -197,10 +217,11 @@ async def run(
     settings: Settings,
     collections: Iterable[Collection],
     services: Sequence[AddService] = (),
+    attachments: Sequence[Attachment] = (),
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come."""
-    server = Server(settings, map(layout_of, collections), services)
+    server = Server(settings, map(layout_of, collections), services, attachments)
     end = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -217,11 +238,12 @@ def serve(
     settings: Settings,
     collections: Iterable[Collection],
     services: Sequence[AddService] = (),
+    attachments: Sequence[Attachment] = (),
     ready: Callable[[Server], None] | None = None,
 ) -> None:
     """`run`, on uvloop where there is one."""
     with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
-        runner.run(run(settings, collections, services, ready))
+        runner.run(run(settings, collections, services, attachments, ready))
 
 
 def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop]:

@@ -6,20 +6,37 @@ import math
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
-__all__ = ["Progress", "bar", "number", "table"]
+from deniable_aggregator.tables import Table
+
+__all__ = ["Progress", "bar", "estimates", "redrawn", "table"]
 
 _BAR = 24
 
 
-def number(value: float | None) -> str:
-    """A number as people read it: four significant digits, thousands separated; a dash where there is none."""
-    if value is None or math.isnan(value):
-        return "–"
-    if value == 0 or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}" if abs(value) >= 1 else f"{value:.4f}"
+def estimates(found: Table) -> str:
+    """Answers as a table, each interval as a line with the value on it."""
+    header = ("answer", "estimate", "interval", "", "reports")
+    return table(header, [_estimate(row) for row in found], (False, True, True, False, True))
+
+
+def _estimate(row: dict[str, Any]) -> tuple[str, ...]:
+    share = row["measure"] == "share"
+    around = row["high"] - row["low"]
+    least, most = (0.0, 1.0) if share else (row["low"] - around, row["high"] + around)
+    return (
+        f"{row['metric']}: {row['label']}",
+        row["text"] if share or not row["unit"] else f"{row['text']} {row['unit']}",
+        f"{row['low_text']} to {row['high_text']}",
+        bar(row["value"], row["low"], row["high"], least, most),
+        f"{row['reports']:,}",
+    )
+
+
+def redrawn(text: str) -> str:
+    """In place of what a terminal shows; below it, in a log."""
+    return f"\x1b[H\x1b[2J{text}" if sys.stdout.isatty() else f"{text}\n"
 
 
 def bar(value: float | None, low: float, high: float, least: float, most: float) -> str:

@@ -16,12 +16,13 @@ import numpy as np
 from deniable import Collection
 from deniable_aggregator.answers import Target, truth
 from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.digits import decimals, text
 from deniable_aggregator.estimate_service import estimates_of
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.truth import Truth
-from deniable_aggregator.query import Answer, Query, Reader
+from deniable_aggregator.query import Analyst, Answer, Query, analyst_of
 from deniable_aggregator.server import Server, Settings, layout_of
-from deniable_aggregator.terminal import Progress, number, table
+from deniable_aggregator.terminal import Progress, table
 
 __all__ = ["run"]
 
@@ -35,14 +36,14 @@ def _loaded() -> tuple[Collection, Truth]:
 async def run(devices: int, once: bool, listen: str) -> None:
     """Start an aggregator, let a fleet report to it, show what comes out beside the truth, and keep serving."""
     collection, of_fleet = _loaded()
-    catalog = Catalog([collection])
+    analysts = analyst_of(Catalog([collection]))
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as directory:
         settings = Settings(listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0)
-        server = Server(settings, [layout_of(collection)], [estimates_of(catalog)])
+        server = Server(settings, [layout_of(collection)], [estimates_of(analysts)])
         await server.start()
         try:
             endpoint = f"127.0.0.1:{server.port}"
-            print(await _reported(collection, of_fleet, devices, endpoint, Reader(catalog, server.store)))  # noqa: T201
+            print(await _reported(collection, of_fleet, devices, endpoint, analysts(server.store)))  # noqa: T201
             if not once:
                 print(  # noqa: T201
                     f"\nServing on {endpoint}; ask it yourself, in another terminal:\n"
@@ -53,14 +54,14 @@ async def run(devices: int, once: bool, listen: str) -> None:
             await server.drain()
 
 
-async def _reported(collection: Collection, of_fleet: Truth, devices: int, endpoint: str, reader: Reader) -> str:
+async def _reported(collection: Collection, of_fleet: Truth, devices: int, endpoint: str, analyst: Analyst) -> str:
     generator = np.random.default_rng()
     values = of_fleet.draw(devices, generator)
     epoch = collection.epoch_at(time.time())
     progress = Progress("devices that have reported", devices)
     send = fleet.forward if devices > fleet.LARGE else fleet.report
     await send(collection, values, endpoint, epoch, generator, progress)
-    answers = await reader.answers(collection.name, Query(last_epoch=epoch, target=Target.REPORTING))
+    answers = await analyst.answers(collection.name, Query(last_epoch=epoch, target=Target.REPORTING))
     return _shown(collection, answers, values, devices)
 
 
@@ -78,12 +79,16 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
         for row, true in zip(found.estimate.rows, truth(metric, values[metric.name]), strict=True):
             holds = row.low <= true <= row.high
             held += holds
+            shown = [
+                text(each, row.measure, decimals(metric, row.measure))
+                for each in (true, row.value, row.low, row.high)
+            ]
             rows.append(
                 [
                     f"{metric.name}: {row.label}",
-                    number(true),
-                    number(row.value),
-                    f"{number(row.low)} to {number(row.high)}",
+                    shown[0],
+                    shown[1],
+                    f"{shown[2]} to {shown[3]}",
                     "yes" if holds else "no",
                     str(metric.epsilon),
                 ]

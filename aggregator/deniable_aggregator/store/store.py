@@ -120,6 +120,16 @@ class Store:
                         sums[number] = counters if before is None else before + counters
         return sums
 
+    async def batches(self, windows: Sequence[Window]) -> list[int]:
+        """How many batches of each window are remembered: another number wherever counters have changed since."""
+        pipeline = self._redis.pipeline(transaction=False)
+        for window in windows:
+            for shard in range(self.shards):
+                pipeline.scard(seen_name(shard, window))
+        with _errors():
+            counted = await pipeline.execute()
+        return [sum(counted[start : start + self.shards]) for start in range(0, len(counted), self.shards)]
+
     async def _run(self, names: list[bytes], *arguments: bytes) -> list[Any]:
         call = [*names, *arguments]
         known: list[Any]

@@ -22,9 +22,10 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"deniable/v1/estimate_service.proto\x12\x0b\x64\x65niable.v1\"\x81\x01\n\nMetricInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x04 \x01(\x01\x12\x11\n\tmechanism\x18\x05 \x01(\t\x12\x0c\n\x04unit\x18\x06 \x01(\t\x12\x10\n\x08memoized\x18\x07 \x01(\x08\"+\n\x0bSegmentInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06values\x18\x02 \x03(\t\"\xca\x01\n\x0e\x43ollectionInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\x12\x15\n\repoch_seconds\x18\x03 \x01(\r\x12(\n\x07metrics\x18\x04 \x03(\x0b\x32\x17.deniable.v1.MetricInfo\x12*\n\x08segments\x18\x05 \x03(\x0b\x32\x18.deniable.v1.SegmentInfo\x12\x14\n\x0c\x62udget_epoch\x18\x06 \x01(\x01\x12\x17\n\x0f\x62udget_lifetime\x18\x07 \x01(\x01\"{\n\x0b\x45stimateRow\x12\r\n\x05label\x18\x01 \x01(\t\x12\x12\n\x05value\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x0b\n\x03low\x18\x03 \x01(\x01\x12\x0c\n\x04high\x18\x04 \x01(\x01\x12\x16\n\tstd_error\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\x08\n\x06_valueB\x0c\n\n_std_error\"\xae\x02\n\x08\x45stimate\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x0e\n\x06metric\x18\x02 \x01(\t\x12\x13\n\x0b\x66irst_epoch\x18\x03 \x01(\r\x12\x12\n\nlast_epoch\x18\x04 \x01(\r\x12\x33\n\x07segment\x18\x05 \x03(\x0b\x32\".deniable.v1.Estimate.SegmentEntry\x12\x0f\n\x07reports\x18\x06 \x01(\x04\x12\x12\n\nconfidence\x18\x07 \x01(\x01\x12#\n\x06target\x18\x08 \x01(\x0e\x32\x13.deniable.v1.Target\x12&\n\x04rows\x18\t \x03(\x0b\x32\x18.deniable.v1.EstimateRow\x1a.\n\x0cSegmentEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc6\x01\n\x05Query\x12\x12\n\nlast_epoch\x18\x01 \x01(\r\x12\x0e\n\x06\x65pochs\x18\x02 \x01(\r\x12\x30\n\x07segment\x18\x03 \x03(\x0b\x32\x1f.deniable.v1.Query.SegmentEntry\x12\x12\n\nconfidence\x18\x04 \x01(\x01\x12#\n\x06target\x18\x05 \x01(\x0e\x32\x13.deniable.v1.Target\x1a.\n\x0cSegmentEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x18\n\x16ListCollectionsRequest\"K\n\x17ListCollectionsResponse\x12\x30\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32\x1b.deniable.v1.CollectionInfo\"[\n\x12GetEstimateRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x0e\n\x06metric\x18\x02 \x01(\t\x12!\n\x05query\x18\x03 \x01(\x0b\x32\x12.deniable.v1.Query\">\n\x13GetEstimateResponse\x12\'\n\x08\x65stimate\x18\x01 \x01(\x0b\x32\x15.deniable.v1.Estimate\"M\n\x14ListEstimatesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12!\n\x05query\x18\x02 \x01(\x0b\x32\x12.deniable.v1.Query\"A\n\x15ListEstimatesResponse\x12(\n\testimates\x18\x01 \x03(\x0b\x32\x15.deniable.v1.Estimate\"N\n\x15WatchEstimatesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12!\n\x05query\x18\x02 \x01(\x0b\x32\x12.deniable.v1.Query\"B\n\x16WatchEstimatesResponse\x12(\n\testimates\x18\x01 \x03(\x0b\x32\x15.deniable.v1.Estimate*M\n\x06Target\x12\x16\n\x12TARGET_UNSPECIFIED\x10\x00\x12\x15\n\x11TARGET_POPULATION\x10\x01\x12\x14\n\x10TARGET_REPORTING\x10\x02\x32\xf6\x02\n\x0f\x45stimateService\x12\\\n\x0fListCollections\x12#.deniable.v1.ListCollectionsRequest\x1a$.deniable.v1.ListCollectionsResponse\x12P\n\x0bGetEstimate\x12\x1f.deniable.v1.GetEstimateRequest\x1a .deniable.v1.GetEstimateResponse\x12V\n\rListEstimates\x12!.deniable.v1.ListEstimatesRequest\x1a\".deniable.v1.ListEstimatesResponse\x12[\n\x0eWatchEstimates\x12\".deniable.v1.WatchEstimatesRequest\x1a#.deniable.v1.WatchEstimatesResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"deniable/v1/estimate_service.proto\x12\x0b\x64\x65niable.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xea\x01\n\nMetricInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x04 \x01(\x01\x12\x11\n\tmechanism\x18\x05 \x01(\t\x12\x0c\n\x04unit\x18\x06 \x01(\t\x12\x10\n\x08memoized\x18\x07 \x01(\x08\x12\x14\n\x0c\x65psilon_text\x18\x08 \x01(\t\x12\x1d\n\x15instantaneous_epsilon\x18\t \x01(\x01\x12\x0f\n\x07\x65xpires\x18\n \x01(\t\x12\x0f\n\x07reveals\x18\x0b \x03(\t\x12\x10\n\x08\x64\x65\x63imals\x18\x0c \x01(\r\"+\n\x0bSegmentInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06values\x18\x02 \x03(\t\"\xd9\x01\n\x0e\x43ollectionInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x64igest\x18\x02 \x01(\t\x12\x15\n\repoch_seconds\x18\x03 \x01(\r\x12(\n\x07metrics\x18\x04 \x03(\x0b\x32\x17.deniable.v1.MetricInfo\x12*\n\x08segments\x18\x05 \x03(\x0b\x32\x18.deniable.v1.SegmentInfo\x12\x14\n\x0c\x62udget_epoch\x18\x06 \x01(\x01\x12\x17\n\x0f\x62udget_lifetime\x18\x07 \x01(\x01\x12\r\n\x05owner\x18\x08 \x01(\t\"\xc8\x02\n\x0b\x45stimateRow\x12\r\n\x05label\x18\x01 \x01(\t\x12\x12\n\x05value\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x0b\n\x03low\x18\x03 \x01(\x01\x12\x0c\n\x04high\x18\x04 \x01(\x01\x12\x16\n\tstd_error\x18\x05 \x01(\x01H\x01\x88\x01\x01\x12%\n\x07measure\x18\x06 \x01(\x0e\x32\x14.deniable.v1.Measure\x12\x0c\n\x04text\x18\x07 \x01(\t\x12\x10\n\x08low_text\x18\x08 \x01(\t\x12\x11\n\thigh_text\x18\t \x01(\t\x12\x17\n\nconsistent\x18\n \x01(\x01H\x02\x88\x01\x01\x12\x17\n\x0f\x63onsistent_text\x18\x0b \x01(\t\x12\x12\n\x05truth\x18\x0c \x01(\x01H\x03\x88\x01\x01\x12\x12\n\ntruth_text\x18\r \x01(\tB\x08\n\x06_valueB\x0c\n\n_std_errorB\r\n\x0b_consistentB\x08\n\x06_truth\"\xd6\x03\n\x08\x45stimate\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x0e\n\x06metric\x18\x02 \x01(\t\x12\x13\n\x0b\x66irst_epoch\x18\x03 \x01(\r\x12\x12\n\nlast_epoch\x18\x04 \x01(\r\x12\x33\n\x07segment\x18\x05 \x03(\x0b\x32\".deniable.v1.Estimate.SegmentEntry\x12\x0f\n\x07reports\x18\x06 \x01(\x04\x12\x12\n\nconfidence\x18\x07 \x01(\x01\x12#\n\x06target\x18\x08 \x01(\x0e\x32\x13.deniable.v1.Target\x12&\n\x04rows\x18\t \x03(\x0b\x32\x18.deniable.v1.EstimateRow\x12\x19\n\x11\x65\x66\x66\x65\x63tive_reports\x18\n \x01(\x01\x12.\n\nstart_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04unit\x18\r \x01(\t\x12\x11\n\trow_count\x18\x0e \x01(\r\x12\x0c\n\x04kind\x18\x0f \x01(\t\x1a.\n\x0cSegmentEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"d\n\x05Trend\x12\r\n\x05label\x18\x01 \x01(\t\x12\x0e\n\x06\x65pochs\x18\x02 \x03(\r\x12\x0f\n\x07reports\x18\x03 \x03(\x04\x12\x0e\n\x06values\x18\x04 \x03(\x01\x12\x0c\n\x04lows\x18\x05 \x03(\x01\x12\r\n\x05highs\x18\x06 \x03(\x01\"\xd4\x01\n\x05Query\x12\x12\n\nlast_epoch\x18\x01 \x01(\r\x12\x0e\n\x06\x65pochs\x18\x02 \x01(\r\x12\x30\n\x07segment\x18\x03 \x03(\x0b\x32\x1f.deniable.v1.Query.SegmentEntry\x12\x12\n\nconfidence\x18\x04 \x01(\x01\x12#\n\x06target\x18\x05 \x01(\x0e\x32\x13.deniable.v1.Target\x12\x0c\n\x04rows\x18\x06 \x01(\r\x1a.\n\x0cSegmentEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x18\n\x16ListCollectionsRequest\"K\n\x17ListCollectionsResponse\x12\x30\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32\x1b.deniable.v1.CollectionInfo\"[\n\x12GetEstimateRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x0e\n\x06metric\x18\x02 \x01(\t\x12!\n\x05query\x18\x03 \x01(\x0b\x32\x12.deniable.v1.Query\">\n\x13GetEstimateResponse\x12\'\n\x08\x65stimate\x18\x01 \x01(\x0b\x32\x15.deniable.v1.Estimate\"M\n\x14ListEstimatesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12!\n\x05query\x18\x02 \x01(\x0b\x32\x12.deniable.v1.Query\"A\n\x15ListEstimatesResponse\x12(\n\testimates\x18\x01 \x03(\x0b\x32\x15.deniable.v1.Estimate\"b\n\x19ListEpochEstimatesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x0e\n\x06metric\x18\x02 \x01(\t\x12!\n\x05query\x18\x03 \x01(\x0b\x32\x12.deniable.v1.Query\"F\n\x1aListEpochEstimatesResponse\x12(\n\testimates\x18\x01 \x03(\x0b\x32\x15.deniable.v1.Estimate\"u\n\x1bListSegmentEstimatesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x0e\n\x06metric\x18\x02 \x01(\t\x12\x0f\n\x07segment\x18\x03 \x01(\t\x12!\n\x05query\x18\x04 \x01(\x0b\x32\x12.deniable.v1.Query\"H\n\x1cListSegmentEstimatesResponse\x12(\n\testimates\x18\x01 \x03(\x0b\x32\x15.deniable.v1.Estimate\"a\n\x12GetOverviewRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12!\n\x05query\x18\x02 \x01(\x0b\x32\x12.deniable.v1.Query\x12\x14\n\x0ctrend_epochs\x18\x03 \x01(\r\"c\n\x13GetOverviewResponse\x12(\n\testimates\x18\x01 \x03(\x0b\x32\x15.deniable.v1.Estimate\x12\"\n\x06trends\x18\x02 \x03(\x0b\x32\x12.deniable.v1.Trend\"N\n\x15WatchEstimatesRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12!\n\x05query\x18\x02 \x01(\x0b\x32\x12.deniable.v1.Query\"B\n\x16WatchEstimatesResponse\x12(\n\testimates\x18\x01 \x03(\x0b\x32\x15.deniable.v1.Estimate*M\n\x06Target\x12\x16\n\x12TARGET_UNSPECIFIED\x10\x00\x12\x15\n\x11TARGET_POPULATION\x10\x01\x12\x14\n\x10TARGET_REPORTING\x10\x02*^\n\x07Measure\x12\x17\n\x13MEASURE_UNSPECIFIED\x10\x00\x12\x11\n\rMEASURE_SHARE\x10\x01\x12\x14\n\x10MEASURE_QUANTITY\x10\x02\x12\x11\n\rMEASURE_TOTAL\x10\x03\x32\x9c\x05\n\x0f\x45stimateService\x12\\\n\x0fListCollections\x12#.deniable.v1.ListCollectionsRequest\x1a$.deniable.v1.ListCollectionsResponse\x12P\n\x0bGetEstimate\x12\x1f.deniable.v1.GetEstimateRequest\x1a .deniable.v1.GetEstimateResponse\x12V\n\rListEstimates\x12!.deniable.v1.ListEstimatesRequest\x1a\".deniable.v1.ListEstimatesResponse\x12\x65\n\x12ListEpochEstimates\x12&.deniable.v1.ListEpochEstimatesRequest\x1a\'.deniable.v1.ListEpochEstimatesResponse\x12k\n\x14ListSegmentEstimates\x12(.deniable.v1.ListSegmentEstimatesRequest\x1a).deniable.v1.ListSegmentEstimatesResponse\x12P\n\x0bGetOverview\x12\x1f.deniable.v1.GetOverviewRequest\x1a .deniable.v1.GetOverviewResponse\x12[\n\x0eWatchEstimates\x12\".deniable.v1.WatchEstimatesRequest\x1a#.deniable.v1.WatchEstimatesResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,40 +36,56 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ESTIMATE_SEGMENTENTRY']._serialized_options = b'8\001'
   _globals['_QUERY_SEGMENTENTRY']._loaded_options = None
   _globals['_QUERY_SEGMENTENTRY']._serialized_options = b'8\001'
-  _globals['_TARGET']._serialized_start=1618
-  _globals['_TARGET']._serialized_end=1695
-  _globals['_METRICINFO']._serialized_start=52
-  _globals['_METRICINFO']._serialized_end=181
-  _globals['_SEGMENTINFO']._serialized_start=183
-  _globals['_SEGMENTINFO']._serialized_end=226
-  _globals['_COLLECTIONINFO']._serialized_start=229
-  _globals['_COLLECTIONINFO']._serialized_end=431
-  _globals['_ESTIMATEROW']._serialized_start=433
-  _globals['_ESTIMATEROW']._serialized_end=556
-  _globals['_ESTIMATE']._serialized_start=559
-  _globals['_ESTIMATE']._serialized_end=861
-  _globals['_ESTIMATE_SEGMENTENTRY']._serialized_start=815
-  _globals['_ESTIMATE_SEGMENTENTRY']._serialized_end=861
-  _globals['_QUERY']._serialized_start=864
-  _globals['_QUERY']._serialized_end=1062
-  _globals['_QUERY_SEGMENTENTRY']._serialized_start=815
-  _globals['_QUERY_SEGMENTENTRY']._serialized_end=861
-  _globals['_LISTCOLLECTIONSREQUEST']._serialized_start=1064
-  _globals['_LISTCOLLECTIONSREQUEST']._serialized_end=1088
-  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_start=1090
-  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_end=1165
-  _globals['_GETESTIMATEREQUEST']._serialized_start=1167
-  _globals['_GETESTIMATEREQUEST']._serialized_end=1258
-  _globals['_GETESTIMATERESPONSE']._serialized_start=1260
-  _globals['_GETESTIMATERESPONSE']._serialized_end=1322
-  _globals['_LISTESTIMATESREQUEST']._serialized_start=1324
-  _globals['_LISTESTIMATESREQUEST']._serialized_end=1401
-  _globals['_LISTESTIMATESRESPONSE']._serialized_start=1403
-  _globals['_LISTESTIMATESRESPONSE']._serialized_end=1468
-  _globals['_WATCHESTIMATESREQUEST']._serialized_start=1470
-  _globals['_WATCHESTIMATESREQUEST']._serialized_end=1548
-  _globals['_WATCHESTIMATESRESPONSE']._serialized_start=1550
-  _globals['_WATCHESTIMATESRESPONSE']._serialized_end=1616
-  _globals['_ESTIMATESERVICE']._serialized_start=1698
-  _globals['_ESTIMATESERVICE']._serialized_end=2072
+  _globals['_TARGET']._serialized_start=2826
+  _globals['_TARGET']._serialized_end=2903
+  _globals['_MEASURE']._serialized_start=2905
+  _globals['_MEASURE']._serialized_end=2999
+  _globals['_METRICINFO']._serialized_start=85
+  _globals['_METRICINFO']._serialized_end=319
+  _globals['_SEGMENTINFO']._serialized_start=321
+  _globals['_SEGMENTINFO']._serialized_end=364
+  _globals['_COLLECTIONINFO']._serialized_start=367
+  _globals['_COLLECTIONINFO']._serialized_end=584
+  _globals['_ESTIMATEROW']._serialized_start=587
+  _globals['_ESTIMATEROW']._serialized_end=915
+  _globals['_ESTIMATE']._serialized_start=918
+  _globals['_ESTIMATE']._serialized_end=1388
+  _globals['_ESTIMATE_SEGMENTENTRY']._serialized_start=1342
+  _globals['_ESTIMATE_SEGMENTENTRY']._serialized_end=1388
+  _globals['_TREND']._serialized_start=1390
+  _globals['_TREND']._serialized_end=1490
+  _globals['_QUERY']._serialized_start=1493
+  _globals['_QUERY']._serialized_end=1705
+  _globals['_QUERY_SEGMENTENTRY']._serialized_start=1342
+  _globals['_QUERY_SEGMENTENTRY']._serialized_end=1388
+  _globals['_LISTCOLLECTIONSREQUEST']._serialized_start=1707
+  _globals['_LISTCOLLECTIONSREQUEST']._serialized_end=1731
+  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_start=1733
+  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_end=1808
+  _globals['_GETESTIMATEREQUEST']._serialized_start=1810
+  _globals['_GETESTIMATEREQUEST']._serialized_end=1901
+  _globals['_GETESTIMATERESPONSE']._serialized_start=1903
+  _globals['_GETESTIMATERESPONSE']._serialized_end=1965
+  _globals['_LISTESTIMATESREQUEST']._serialized_start=1967
+  _globals['_LISTESTIMATESREQUEST']._serialized_end=2044
+  _globals['_LISTESTIMATESRESPONSE']._serialized_start=2046
+  _globals['_LISTESTIMATESRESPONSE']._serialized_end=2111
+  _globals['_LISTEPOCHESTIMATESREQUEST']._serialized_start=2113
+  _globals['_LISTEPOCHESTIMATESREQUEST']._serialized_end=2211
+  _globals['_LISTEPOCHESTIMATESRESPONSE']._serialized_start=2213
+  _globals['_LISTEPOCHESTIMATESRESPONSE']._serialized_end=2283
+  _globals['_LISTSEGMENTESTIMATESREQUEST']._serialized_start=2285
+  _globals['_LISTSEGMENTESTIMATESREQUEST']._serialized_end=2402
+  _globals['_LISTSEGMENTESTIMATESRESPONSE']._serialized_start=2404
+  _globals['_LISTSEGMENTESTIMATESRESPONSE']._serialized_end=2476
+  _globals['_GETOVERVIEWREQUEST']._serialized_start=2478
+  _globals['_GETOVERVIEWREQUEST']._serialized_end=2575
+  _globals['_GETOVERVIEWRESPONSE']._serialized_start=2577
+  _globals['_GETOVERVIEWRESPONSE']._serialized_end=2676
+  _globals['_WATCHESTIMATESREQUEST']._serialized_start=2678
+  _globals['_WATCHESTIMATESREQUEST']._serialized_end=2756
+  _globals['_WATCHESTIMATESRESPONSE']._serialized_start=2758
+  _globals['_WATCHESTIMATESRESPONSE']._serialized_end=2824
+  _globals['_ESTIMATESERVICE']._serialized_start=3002
+  _globals['_ESTIMATESERVICE']._serialized_end=3670
 # @@protoc_insertion_point(module_scope)

@@ -9,6 +9,7 @@ import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
 import google.protobuf.message
+import google.protobuf.timestamp_pb2
 import sys
 import typing
 
@@ -43,6 +44,34 @@ TARGET_REPORTING: Target.ValueType  # 2
 """Just the devices that reported: noise alone."""
 global___Target = Target
 
+class _Measure:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _MeasureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Measure.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    MEASURE_UNSPECIFIED: _Measure.ValueType  # 0
+    """Not told."""
+    MEASURE_SHARE: _Measure.ValueType  # 1
+    """A share of devices: 0 to 1, written in percent."""
+    MEASURE_QUANTITY: _Measure.ValueType  # 2
+    """In the unit of the metric: a mean, a deviation, a quantile, a rank."""
+    MEASURE_TOTAL: _Measure.ValueType  # 3
+    """In the unit of the metric, added up over the devices that reported."""
+
+class Measure(_Measure, metaclass=_MeasureEnumTypeWrapper):
+    """What the numbers of a row are."""
+
+MEASURE_UNSPECIFIED: Measure.ValueType  # 0
+"""Not told."""
+MEASURE_SHARE: Measure.ValueType  # 1
+"""A share of devices: 0 to 1, written in percent."""
+MEASURE_QUANTITY: Measure.ValueType  # 2
+"""In the unit of the metric: a mean, a deviation, a quantile, a rank."""
+MEASURE_TOTAL: Measure.ValueType  # 3
+"""In the unit of the metric, added up over the devices that reported."""
+global___Measure = Measure
+
 @typing.final
 class MetricInfo(google.protobuf.message.Message):
     """One metric of a collection, as people read it."""
@@ -56,6 +85,11 @@ class MetricInfo(google.protobuf.message.Message):
     MECHANISM_FIELD_NUMBER: builtins.int
     UNIT_FIELD_NUMBER: builtins.int
     MEMOIZED_FIELD_NUMBER: builtins.int
+    EPSILON_TEXT_FIELD_NUMBER: builtins.int
+    INSTANTANEOUS_EPSILON_FIELD_NUMBER: builtins.int
+    EXPIRES_FIELD_NUMBER: builtins.int
+    REVEALS_FIELD_NUMBER: builtins.int
+    DECIMALS_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name in the collection file."""
     kind: builtins.str
@@ -70,6 +104,18 @@ class MetricInfo(google.protobuf.message.Message):
     """The unit of the values, where the collection file names one."""
     memoized: builtins.bool
     """The device gives the same randomised answer every time."""
+    epsilon_text: builtins.str
+    """The most that one epoch's answer costs a device, as the collection file says it, such as "ln 3"."""
+    instantaneous_epsilon: builtins.float
+    """With a second randomisation: the most that one report tells of what is remembered; else 0."""
+    expires: builtins.str
+    """The first day on which devices no longer answer, such as "2027-12-31"; empty where there is none."""
+    decimals: builtins.int
+    """How many digits behind the point a quantity is written with."""
+    @property
+    def reveals(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What one report reveals about its sender, in sentences."""
+
     def __init__(
         self,
         *,
@@ -80,8 +126,13 @@ class MetricInfo(google.protobuf.message.Message):
         mechanism: builtins.str = ...,
         unit: builtins.str = ...,
         memoized: builtins.bool = ...,
+        epsilon_text: builtins.str = ...,
+        instantaneous_epsilon: builtins.float = ...,
+        expires: builtins.str = ...,
+        reveals: collections.abc.Iterable[builtins.str] | None = ...,
+        decimals: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["description", b"description", "epsilon", b"epsilon", "kind", b"kind", "mechanism", b"mechanism", "memoized", b"memoized", "name", b"name", "unit", b"unit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["decimals", b"decimals", "description", b"description", "epsilon", b"epsilon", "epsilon_text", b"epsilon_text", "expires", b"expires", "instantaneous_epsilon", b"instantaneous_epsilon", "kind", b"kind", "mechanism", b"mechanism", "memoized", b"memoized", "name", b"name", "reveals", b"reveals", "unit", b"unit"]) -> None: ...
 
 global___MetricInfo = MetricInfo
 
@@ -122,6 +173,7 @@ class CollectionInfo(google.protobuf.message.Message):
     SEGMENTS_FIELD_NUMBER: builtins.int
     BUDGET_EPOCH_FIELD_NUMBER: builtins.int
     BUDGET_LIFETIME_FIELD_NUMBER: builtins.int
+    OWNER_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     digest: builtins.str
@@ -132,6 +184,8 @@ class CollectionInfo(google.protobuf.message.Message):
     """The most that one device spends in an epoch."""
     budget_lifetime: builtins.float
     """The most that one device ever spends; 0 where there is no such limit."""
+    owner: builtins.str
+    """Whom to write to about it."""
     @property
     def metrics(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MetricInfo]:
         """Its metrics, by name."""
@@ -150,8 +204,9 @@ class CollectionInfo(google.protobuf.message.Message):
         segments: collections.abc.Iterable[global___SegmentInfo] | None = ...,
         budget_epoch: builtins.float = ...,
         budget_lifetime: builtins.float = ...,
+        owner: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "segments", b"segments"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments"]) -> None: ...
 
 global___CollectionInfo = CollectionInfo
 
@@ -166,6 +221,14 @@ class EstimateRow(google.protobuf.message.Message):
     LOW_FIELD_NUMBER: builtins.int
     HIGH_FIELD_NUMBER: builtins.int
     STD_ERROR_FIELD_NUMBER: builtins.int
+    MEASURE_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    LOW_TEXT_FIELD_NUMBER: builtins.int
+    HIGH_TEXT_FIELD_NUMBER: builtins.int
+    CONSISTENT_FIELD_NUMBER: builtins.int
+    CONSISTENT_TEXT_FIELD_NUMBER: builtins.int
+    TRUTH_FIELD_NUMBER: builtins.int
+    TRUTH_TEXT_FIELD_NUMBER: builtins.int
     label: builtins.str
     """What it is about: a value of a category, "yes", "mean", "total"."""
     value: builtins.float
@@ -176,6 +239,24 @@ class EstimateRow(google.protobuf.message.Message):
     """Upper end of the interval."""
     std_error: builtins.float
     """Standard error of the value. Absent where it is not known."""
+    measure: global___Measure.ValueType
+    """What these numbers are."""
+    text: builtins.str
+    """The value as people read it, to the digits that are shown everywhere."""
+    low_text: builtins.str
+    """The lower end as people read it."""
+    high_text: builtins.str
+    """The upper end as people read it."""
+    consistent: builtins.float
+    """The value made to fit the others: not negative, adding up to 1. Absent where nothing is known, or nothing to
+    fit. The interval is not about it.
+    """
+    consistent_text: builtins.str
+    """The consistent value as people read it."""
+    truth: builtins.float
+    """In a demonstration, where devices are simulated: what the row would say if they were asked plainly."""
+    truth_text: builtins.str
+    """The truth as people read it."""
     def __init__(
         self,
         *,
@@ -184,11 +265,23 @@ class EstimateRow(google.protobuf.message.Message):
         low: builtins.float = ...,
         high: builtins.float = ...,
         std_error: builtins.float | None = ...,
+        measure: global___Measure.ValueType = ...,
+        text: builtins.str = ...,
+        low_text: builtins.str = ...,
+        high_text: builtins.str = ...,
+        consistent: builtins.float | None = ...,
+        consistent_text: builtins.str = ...,
+        truth: builtins.float | None = ...,
+        truth_text: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_std_error", b"_std_error", "_value", b"_value", "std_error", b"std_error", "value", b"value"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_std_error", b"_std_error", "_value", b"_value", "high", b"high", "label", b"label", "low", b"low", "std_error", b"std_error", "value", b"value"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "high", b"high", "high_text", b"high_text", "label", b"label", "low", b"low", "low_text", b"low_text", "measure", b"measure", "std_error", b"std_error", "text", b"text", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_consistent", b"_consistent"]) -> typing.Literal["consistent"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_std_error", b"_std_error"]) -> typing.Literal["std_error"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_truth", b"_truth"]) -> typing.Literal["truth"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_value", b"_value"]) -> typing.Literal["value"] | None: ...
 
@@ -225,6 +318,12 @@ class Estimate(google.protobuf.message.Message):
     CONFIDENCE_FIELD_NUMBER: builtins.int
     TARGET_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
+    EFFECTIVE_REPORTS_FIELD_NUMBER: builtins.int
+    START_TIME_FIELD_NUMBER: builtins.int
+    END_TIME_FIELD_NUMBER: builtins.int
+    UNIT_FIELD_NUMBER: builtins.int
+    ROW_COUNT_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -239,6 +338,16 @@ class Estimate(google.protobuf.message.Message):
     """Confidence level of the intervals."""
     target: global___Target.ValueType
     """Whom the intervals are about."""
+    effective_reports: builtins.float
+    """How many reports of different devices the answer is worth: fewer than there are where a window has several
+    epochs, since a device may have reported in each of them.
+    """
+    unit: builtins.str
+    """The unit of quantities and totals, where the collection file names one."""
+    row_count: builtins.int
+    """How many lines the answer has, where only the largest were asked for."""
+    kind: builtins.str
+    """What sort of question was asked."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that the answer is about, by segment name; without any it is about all."""
@@ -246,6 +355,14 @@ class Estimate(google.protobuf.message.Message):
     @property
     def rows(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___EstimateRow]:
         """The lines of the answer."""
+
+    @property
+    def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window begins."""
+
+    @property
+    def end_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window ends."""
 
     def __init__(
         self,
@@ -259,10 +376,65 @@ class Estimate(google.protobuf.message.Message):
         confidence: builtins.float = ...,
         target: global___Target.ValueType = ...,
         rows: collections.abc.Iterable[global___EstimateRow] | None = ...,
+        effective_reports: builtins.float = ...,
+        start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        unit: builtins.str = ...,
+        row_count: builtins.int = ...,
+        kind: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "metric", b"metric", "reports", b"reports", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "metric", b"metric", "reports", b"reports", "row_count", b"row_count", "rows", b"rows", "segment", b"segment", "start_time", b"start_time", "target", b"target", "unit", b"unit"]) -> None: ...
 
 global___Estimate = Estimate
+
+@typing.final
+class Trend(google.protobuf.message.Message):
+    """One row of a metric's answer, epoch by epoch: lists of one length."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    LABEL_FIELD_NUMBER: builtins.int
+    EPOCHS_FIELD_NUMBER: builtins.int
+    REPORTS_FIELD_NUMBER: builtins.int
+    VALUES_FIELD_NUMBER: builtins.int
+    LOWS_FIELD_NUMBER: builtins.int
+    HIGHS_FIELD_NUMBER: builtins.int
+    label: builtins.str
+    """The label of the row."""
+    @property
+    def epochs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The epochs that have reports."""
+
+    @property
+    def reports(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The number of reports in each of them."""
+
+    @property
+    def values(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.float]:
+        """The estimate in each of them."""
+
+    @property
+    def lows(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.float]:
+        """The lower end of its interval."""
+
+    @property
+    def highs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.float]:
+        """The upper end of its interval."""
+
+    def __init__(
+        self,
+        *,
+        label: builtins.str = ...,
+        epochs: collections.abc.Iterable[builtins.int] | None = ...,
+        reports: collections.abc.Iterable[builtins.int] | None = ...,
+        values: collections.abc.Iterable[builtins.float] | None = ...,
+        lows: collections.abc.Iterable[builtins.float] | None = ...,
+        highs: collections.abc.Iterable[builtins.float] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "highs", b"highs", "label", b"label", "lows", b"lows", "reports", b"reports", "values", b"values"]) -> None: ...
+
+global___Trend = Trend
 
 @typing.final
 class Query(google.protobuf.message.Message):
@@ -291,14 +463,17 @@ class Query(google.protobuf.message.Message):
     SEGMENT_FIELD_NUMBER: builtins.int
     CONFIDENCE_FIELD_NUMBER: builtins.int
     TARGET_FIELD_NUMBER: builtins.int
+    ROWS_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
-    """Last epoch of the window; 0: the current one."""
+    """Last epoch of the window; 0: the newest from which reports have come."""
     epochs: builtins.int
     """How many epochs the window has; 0: one."""
     confidence: builtins.float
     """Confidence level, between 0 and 1; 0: 0.95."""
     target: global___Target.ValueType
     """Whom the intervals are about."""
+    rows: builtins.int
+    """At most so many lines of each answer, the largest first; 0: all, in the order of the collection file."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -311,8 +486,9 @@ class Query(google.protobuf.message.Message):
         segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         confidence: builtins.float = ...,
         target: global___Target.ValueType = ...,
+        rows: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "segment", b"segment", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
 
 global___Query = Query
 
@@ -442,6 +618,163 @@ class ListEstimatesResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["estimates", b"estimates"]) -> None: ...
 
 global___ListEstimatesResponse = ListEstimatesResponse
+
+@typing.final
+class ListEpochEstimatesRequest(google.protobuf.message.Message):
+    """Asks for the answers of one metric in each epoch of a window."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """Name of the collection."""
+    metric: builtins.str
+    """Name of the metric."""
+    @property
+    def query(self) -> global___Query:
+        """Which window, segment and intervals."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        query: global___Query | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["query", b"query"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "metric", b"metric", "query", b"query"]) -> None: ...
+
+global___ListEpochEstimatesRequest = ListEpochEstimatesRequest
+
+@typing.final
+class ListEpochEstimatesResponse(google.protobuf.message.Message):
+    """The answers of one metric in each epoch of a window."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ESTIMATES_FIELD_NUMBER: builtins.int
+    @property
+    def estimates(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Estimate]:
+        """The answers, without those of epochs that have no reports."""
+
+    def __init__(
+        self,
+        *,
+        estimates: collections.abc.Iterable[global___Estimate] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["estimates", b"estimates"]) -> None: ...
+
+global___ListEpochEstimatesResponse = ListEpochEstimatesResponse
+
+@typing.final
+class ListSegmentEstimatesRequest(google.protobuf.message.Message):
+    """Asks for the answers of one metric in each value of a segment."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    SEGMENT_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """Name of the collection."""
+    metric: builtins.str
+    """Name of the metric."""
+    segment: builtins.str
+    """Name of the segment."""
+    @property
+    def query(self) -> global___Query:
+        """Which window, segments besides, and intervals."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        segment: builtins.str = ...,
+        query: global___Query | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["query", b"query"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "metric", b"metric", "query", b"query", "segment", b"segment"]) -> None: ...
+
+global___ListSegmentEstimatesRequest = ListSegmentEstimatesRequest
+
+@typing.final
+class ListSegmentEstimatesResponse(google.protobuf.message.Message):
+    """The answers of one metric in each value of a segment."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ESTIMATES_FIELD_NUMBER: builtins.int
+    @property
+    def estimates(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Estimate]:
+        """The answers, in the order of the collection file."""
+
+    def __init__(
+        self,
+        *,
+        estimates: collections.abc.Iterable[global___Estimate] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["estimates", b"estimates"]) -> None: ...
+
+global___ListSegmentEstimatesResponse = ListSegmentEstimatesResponse
+
+@typing.final
+class GetOverviewRequest(google.protobuf.message.Message):
+    """Asks for the answers of all metrics of a collection, and how they have come about."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    TREND_EPOCHS_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """Name of the collection."""
+    trend_epochs: builtins.int
+    """Over how many epochs; at least the window's."""
+    @property
+    def query(self) -> global___Query:
+        """Which window, segment and intervals."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        query: global___Query | None = ...,
+        trend_epochs: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["query", b"query"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "query", b"query", "trend_epochs", b"trend_epochs"]) -> None: ...
+
+global___GetOverviewRequest = GetOverviewRequest
+
+@typing.final
+class GetOverviewResponse(google.protobuf.message.Message):
+    """The answers of all metrics of a collection, and how they have come about."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    ESTIMATES_FIELD_NUMBER: builtins.int
+    TRENDS_FIELD_NUMBER: builtins.int
+    @property
+    def estimates(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Estimate]:
+        """The answers, by name of the metric."""
+
+    @property
+    def trends(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Trend]:
+        """For each answer, the trend of its leading row."""
+
+    def __init__(
+        self,
+        *,
+        estimates: collections.abc.Iterable[global___Estimate] | None = ...,
+        trends: collections.abc.Iterable[global___Trend] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["estimates", b"estimates", "trends", b"trends"]) -> None: ...
+
+global___GetOverviewResponse = GetOverviewResponse
 
 @typing.final
 class WatchEstimatesRequest(google.protobuf.message.Message):

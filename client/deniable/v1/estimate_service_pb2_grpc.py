@@ -50,6 +50,21 @@ class EstimateServiceStub(object):
                 request_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListEstimatesRequest.SerializeToString,
                 response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListEstimatesResponse.FromString,
                 _registered_method=True)
+        self.ListEpochEstimates = channel.unary_unary(
+                '/deniable.v1.EstimateService/ListEpochEstimates',
+                request_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListEpochEstimatesRequest.SerializeToString,
+                response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListEpochEstimatesResponse.FromString,
+                _registered_method=True)
+        self.ListSegmentEstimates = channel.unary_unary(
+                '/deniable.v1.EstimateService/ListSegmentEstimates',
+                request_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListSegmentEstimatesRequest.SerializeToString,
+                response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListSegmentEstimatesResponse.FromString,
+                _registered_method=True)
+        self.GetOverview = channel.unary_unary(
+                '/deniable.v1.EstimateService/GetOverview',
+                request_serializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewRequest.SerializeToString,
+                response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewResponse.FromString,
+                _registered_method=True)
         self.WatchEstimates = channel.unary_stream(
                 '/deniable.v1.EstimateService/WatchEstimates',
                 request_serializer=deniable_dot_v1_dot_estimate__service__pb2.WatchEstimatesRequest.SerializeToString,
@@ -82,6 +97,27 @@ class EstimateServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListEpochEstimates(self, request, context):
+        """The answers of one metric in each epoch of a window.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSegmentEstimates(self, request, context):
+        """The answers of one metric in each value of a segment.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetOverview(self, request, context):
+        """The answers of all metrics of a collection over a window, and how they have come about.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchEstimates(self, request, context):
         """The answers of all metrics of a collection over a window, again whenever they have changed.
         """
@@ -106,6 +142,21 @@ def add_EstimateServiceServicer_to_server(servicer, server):
                     servicer.ListEstimates,
                     request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListEstimatesRequest.FromString,
                     response_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListEstimatesResponse.SerializeToString,
+            ),
+            'ListEpochEstimates': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEpochEstimates,
+                    request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListEpochEstimatesRequest.FromString,
+                    response_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListEpochEstimatesResponse.SerializeToString,
+            ),
+            'ListSegmentEstimates': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSegmentEstimates,
+                    request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListSegmentEstimatesRequest.FromString,
+                    response_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListSegmentEstimatesResponse.SerializeToString,
+            ),
+            'GetOverview': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetOverview,
+                    request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewRequest.FromString,
+                    response_serializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewResponse.SerializeToString,
             ),
             'WatchEstimates': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchEstimates,
@@ -195,6 +246,87 @@ class EstimateService(object):
             '/deniable.v1.EstimateService/ListEstimates',
             deniable_dot_v1_dot_estimate__service__pb2.ListEstimatesRequest.SerializeToString,
             deniable_dot_v1_dot_estimate__service__pb2.ListEstimatesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEpochEstimates(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/deniable.v1.EstimateService/ListEpochEstimates',
+            deniable_dot_v1_dot_estimate__service__pb2.ListEpochEstimatesRequest.SerializeToString,
+            deniable_dot_v1_dot_estimate__service__pb2.ListEpochEstimatesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSegmentEstimates(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/deniable.v1.EstimateService/ListSegmentEstimates',
+            deniable_dot_v1_dot_estimate__service__pb2.ListSegmentEstimatesRequest.SerializeToString,
+            deniable_dot_v1_dot_estimate__service__pb2.ListSegmentEstimatesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetOverview(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/deniable.v1.EstimateService/GetOverview',
+            deniable_dot_v1_dot_estimate__service__pb2.GetOverviewRequest.SerializeToString,
+            deniable_dot_v1_dot_estimate__service__pb2.GetOverviewResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -39,6 +39,24 @@ class EstimateServiceStub:
     ]
     """The answers of all metrics of a collection over a window."""
 
+    ListEpochEstimates: grpc.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListEpochEstimatesRequest,
+        deniable.v1.estimate_service_pb2.ListEpochEstimatesResponse,
+    ]
+    """The answers of one metric in each epoch of a window."""
+
+    ListSegmentEstimates: grpc.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListSegmentEstimatesRequest,
+        deniable.v1.estimate_service_pb2.ListSegmentEstimatesResponse,
+    ]
+    """The answers of one metric in each value of a segment."""
+
+    GetOverview: grpc.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.GetOverviewRequest,
+        deniable.v1.estimate_service_pb2.GetOverviewResponse,
+    ]
+    """The answers of all metrics of a collection over a window, and how they have come about."""
+
     WatchEstimates: grpc.UnaryStreamMultiCallable[
         deniable.v1.estimate_service_pb2.WatchEstimatesRequest,
         deniable.v1.estimate_service_pb2.WatchEstimatesResponse,
@@ -65,6 +83,24 @@ class EstimateServiceAsyncStub:
         deniable.v1.estimate_service_pb2.ListEstimatesResponse,
     ]
     """The answers of all metrics of a collection over a window."""
+
+    ListEpochEstimates: grpc.aio.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListEpochEstimatesRequest,
+        deniable.v1.estimate_service_pb2.ListEpochEstimatesResponse,
+    ]
+    """The answers of one metric in each epoch of a window."""
+
+    ListSegmentEstimates: grpc.aio.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListSegmentEstimatesRequest,
+        deniable.v1.estimate_service_pb2.ListSegmentEstimatesResponse,
+    ]
+    """The answers of one metric in each value of a segment."""
+
+    GetOverview: grpc.aio.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.GetOverviewRequest,
+        deniable.v1.estimate_service_pb2.GetOverviewResponse,
+    ]
+    """The answers of all metrics of a collection over a window, and how they have come about."""
 
     WatchEstimates: grpc.aio.UnaryStreamMultiCallable[
         deniable.v1.estimate_service_pb2.WatchEstimatesRequest,
@@ -98,6 +134,30 @@ class EstimateServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[deniable.v1.estimate_service_pb2.ListEstimatesResponse, collections.abc.Awaitable[deniable.v1.estimate_service_pb2.ListEstimatesResponse]]:
         """The answers of all metrics of a collection over a window."""
+
+    @abc.abstractmethod
+    def ListEpochEstimates(
+        self,
+        request: deniable.v1.estimate_service_pb2.ListEpochEstimatesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[deniable.v1.estimate_service_pb2.ListEpochEstimatesResponse, collections.abc.Awaitable[deniable.v1.estimate_service_pb2.ListEpochEstimatesResponse]]:
+        """The answers of one metric in each epoch of a window."""
+
+    @abc.abstractmethod
+    def ListSegmentEstimates(
+        self,
+        request: deniable.v1.estimate_service_pb2.ListSegmentEstimatesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[deniable.v1.estimate_service_pb2.ListSegmentEstimatesResponse, collections.abc.Awaitable[deniable.v1.estimate_service_pb2.ListSegmentEstimatesResponse]]:
+        """The answers of one metric in each value of a segment."""
+
+    @abc.abstractmethod
+    def GetOverview(
+        self,
+        request: deniable.v1.estimate_service_pb2.GetOverviewRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[deniable.v1.estimate_service_pb2.GetOverviewResponse, collections.abc.Awaitable[deniable.v1.estimate_service_pb2.GetOverviewResponse]]:
+        """The answers of all metrics of a collection over a window, and how they have come about."""
 
     @abc.abstractmethod
     def WatchEstimates(

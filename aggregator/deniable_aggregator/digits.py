@@ -1,0 +1,68 @@
+"""How an estimate reads: one rule for the page, the terminal, Python and Grafana, so that all show the same digits.
+
+A share is written in percent with two decimals, a quantity with as many as its range asks for, a total with four
+fewer. Half of the last digit is rounded up, and the arithmetic is that of Grafana's formatter, step by step
+(multiply, add a half, floor, divide): where Grafana is told the unit and the decimals, it prints what is printed
+here, but for the commas between thousands.
+"""
+
+from __future__ import annotations
+
+import math
+
+from deniable import Metric
+from deniable_aggregator.answers import Measure
+
+__all__ = ["DECIMALS", "NOT_KNOWN", "decimals", "text"]
+
+DECIMALS = (0, 2, 4, 6)
+"""What a quantity can have. Few, since a Grafana panel needs a query for each."""
+NOT_KNOWN = "–"
+_RESOLVED = 10_000
+"""Digits end where this part of a quantity's range is resolved."""
+_TOTAL_FEWER = 4
+
+
+def decimals(metric: Metric, measure: Measure) -> int:
+    """How many digits behind the point an estimate has; of a share, those of its percentage."""
+    if measure is Measure.SHARE:
+        return 2
+    finest = _range(metric) / _RESOLVED
+    own = next((each for each in DECIMALS if 10.0**-each <= finest), DECIMALS[-1])
+    return own if measure is Measure.QUANTITY else max(own - _TOTAL_FEWER, 0)
+
+
+def text(value: float, measure: Measure, places: int) -> str:
+    """An estimate, or an end of its interval, as people read it."""
+    if math.isnan(value):
+        return NOT_KNOWN
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if measure is Measure.SHARE:
+        return f"{_rounded(100 * value, places):.{places}f}%"
+    return f"{_rounded(value, places):,.{places}f}"
+
+
+def _rounded(value: float, places: int) -> float:
+    factor = 10.0**places
+    return math.floor(value * factor + 0.5) / factor
+
+
+def _range(metric: Metric) -> float:
+    """From the least to the most that an answer can be, as far as the collection file says; 100 where it does not."""
+    parameters = metric.kind.parameters()
+    if "range" in parameters:
+        low, high = (float(_number(end)) for end in parameters["range"])
+        return high - low
+    if "values" in parameters:  # ranks
+        return float(len(parameters["values"]) - 1)
+    for name, times in (("max", 1), ("clip", 2)):
+        if parameters.get(name) is not None:
+            return times * _number(parameters[name])
+    return 100.0
+
+
+def _number(written: str | float) -> float:
+    """A parameter as a kind writes it: a number, or the text of a fraction."""
+    above, _, below = str(written).partition("/")
+    return float(above) / float(below or 1)

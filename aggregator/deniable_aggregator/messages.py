@@ -1,0 +1,152 @@
+"""Answers and collections as they travel: over gRPC, and as JSON to the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from deniable import Collection, Metric
+from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.answers import Measure, Row, Target
+from deniable_aggregator.digits import decimals, text
+from deniable_aggregator.query import Answer, Overview, Query, Trend
+from deniable_aggregator.reveals import reveals
+
+__all__ = ["collection_message", "estimate_message", "overview_message", "query_of"]
+
+_TARGETS = {
+    pb.TARGET_UNSPECIFIED: Target.POPULATION,
+    pb.TARGET_POPULATION: Target.POPULATION,
+    pb.TARGET_REPORTING: Target.REPORTING,
+}
+_MEASURES = {
+    Measure.SHARE: pb.MEASURE_SHARE,
+    Measure.QUANTITY: pb.MEASURE_QUANTITY,
+    Measure.TOTAL: pb.MEASURE_TOTAL,
+}
+
+
+def query_of(query: pb.Query) -> Query:
+    """A query as the analyst takes it; a ValueError says what is wrong with it."""
+    return Query(
+        last_epoch=query.last_epoch or None,
+        epochs=query.epochs or 1,
+        segment=dict(query.segment),
+        confidence=query.confidence or 0.95,
+        target=_TARGETS[query.target],
+    )
+
+
+def estimate_message(found: Answer, most_rows: int = 0) -> pb.Estimate:
+    """An answer with its rows, or with so many of the largest."""
+    estimate, seconds = found.estimate, found.collection.epoch_seconds
+    return pb.Estimate(
+        collection=found.collection.name,
+        metric=found.metric.name,
+        kind=found.metric.kind.name,
+        unit=_unit(found.metric),
+        first_epoch=found.first_epoch,
+        last_epoch=found.last_epoch,
+        start_time=Timestamp(seconds=found.first_epoch * seconds),
+        end_time=Timestamp(seconds=(found.last_epoch + 1) * seconds),
+        segment=found.segment,
+        reports=estimate.reports,
+        effective_reports=found.effective,
+        confidence=estimate.confidence,
+        target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
+        rows=[_row_message(found, place) for place in _places(estimate.rows, most_rows)],
+        row_count=len(estimate.rows),
+    )
+
+
+def _places(rows: Sequence[Row], most: int) -> Sequence[int]:
+    if not most or len(rows) <= most:
+        return range(len(rows))
+    return sorted(range(len(rows)), key=lambda place: -rows[place].value)[:most]
+
+
+def _row_message(found: Answer, place: int) -> pb.EstimateRow:
+    row = found.estimate.rows[place]
+    places = decimals(found.metric, row.measure)
+
+    def words(value: float | None) -> str:
+        return "" if value is None else text(value, row.measure, places)
+
+    consistent = found.consistent[place]
+    truth = found.truth[place] if found.truth else None
+    return pb.EstimateRow(
+        label=row.label,
+        value=_known(row.value),
+        low=row.low,
+        high=row.high,
+        std_error=_known(row.std_error),
+        measure=_MEASURES[row.measure],
+        text=words(row.value),
+        low_text=words(row.low),
+        high_text=words(row.high),
+        consistent=consistent,
+        consistent_text=words(consistent),
+        truth=truth,
+        truth_text=words(truth),
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def overview_message(found: Overview, most_rows: int = 0) -> pb.GetOverviewResponse:
+    """The answers of a collection, and their trends."""
+    return pb.GetOverviewResponse(
+        estimates=[estimate_message(each, most_rows) for each in found.answers],
+        trends=map(_trend_message, found.trends),
+    )
+
+
+def _trend_message(trend: Trend) -> pb.Trend:
+    rows = [point.row for point in trend.points]
+    return pb.Trend(
+        label=trend.label,
+        epochs=[point.epoch for point in trend.points],
+        reports=[point.reports for point in trend.points],
+        values=[row.value for row in rows],
+        lows=[row.low for row in rows],
+        highs=[row.high for row in rows],
+    )
+
+
+def collection_message(collection: Collection) -> pb.CollectionInfo:
+    """A collection, as people read it."""
+    return pb.CollectionInfo(
+        name=collection.name,
+        digest=f"{collection.digest:016x}",
+        owner=collection.owner,
+        epoch_seconds=collection.epoch_seconds,
+        metrics=map(_metric_message, collection.metrics.values()),
+        segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
+        budget_epoch=float(collection.budget.epoch),
+        budget_lifetime=float(collection.budget.lifetime or 0),
+    )
+
+
+def _metric_message(metric: Metric) -> pb.MetricInfo:
+    return pb.MetricInfo(
+        name=metric.name,
+        kind=metric.kind.name,
+        description=metric.description,
+        epsilon=float(metric.epsilon),
+        epsilon_text=str(metric.epsilon),
+        instantaneous_epsilon=float(metric.instantaneous or 0),
+        mechanism=metric.columns[0].mechanism.name,
+        unit=_unit(metric),
+        memoized=metric.memoize,
+        expires=metric.expires.isoformat() if metric.expires else "",
+        reveals=reveals(metric),
+        decimals=decimals(metric, Measure.QUANTITY),
+    )
+
+
+def _unit(metric: Metric) -> str:
+    return str(metric.kind.parameters().get("unit", ""))

@@ -1,0 +1,86 @@
+"""What one report reveals about its sender, in sentences that a person who is asked can weigh.
+
+Someone who sees a report and held an answer to have the chance c holds it, afterwards, to have at most
+e^eps c / (e^eps c + 1 - c): Bayes' rule at the worst ratio that the mechanism allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from deniable import Metric
+from deniable.kinds import Boolean
+from deniable.mechanisms import Memoized, RandomizedResponse, SubsetSelection
+from deniable_aggregator.answers import Measure
+from deniable_aggregator.digits import text
+
+__all__ = ["believed", "reveals"]
+
+_RARE = 0.02
+_WEEK = 7
+
+
+def believed(chance: float, epsilon: float) -> float:
+    """The most that an answer of this chance is believed after a report, at this epsilon."""
+    return 1 / (1 + math.exp(-epsilon) * (1 - chance) / chance)
+
+
+def reveals(metric: Metric) -> list[str]:
+    """The sentences for a metric."""
+    return [*_how(metric), *_odds(metric), *_repeated(metric)]
+
+
+def _how(metric: Metric) -> Iterator[str]:
+    """How the device answers, where that takes one sentence."""
+    mechanism = metric.columns[0].mechanism
+    sent = mechanism.fresh if isinstance(mechanism, Memoized) else mechanism
+    if len(metric.columns) > 1 or not isinstance(sent, RandomizedResponse | SubsetSelection):
+        return
+    p, q = sent.p, sent.q
+    if isinstance(mechanism, Memoized):
+        p, q = mechanism.through(p, q)
+    own, other = _percent(float(p)), _percent(float(q))
+    if isinstance(metric.kind, Boolean):
+        yield f"A device whose answer is yes says yes {own} of the time; one whose answer is no, {other} of it."
+    elif isinstance(sent, SubsetSelection) and sent.size > 1:
+        yield (
+            f"A device names {sent.size} of the {sent.inputs} answers: its own is among them {own} of the time, "
+            f"any other {other} of it."
+        )
+    else:
+        yield f"A device names its own answer {own} of the time, and each of the others {other} of it."
+
+
+def _odds(metric: Metric) -> Iterator[str]:
+    whole = float(metric.epsilon)
+    once = float(metric.instantaneous or metric.epsilon)
+    yield (
+        f"Whatever a device sends, no answer makes it more than {math.exp(once):,.2f} times as likely as any other "
+        f"answer does (epsilon {metric.instantaneous or metric.epsilon})."
+    )
+    yield (
+        "Someone who sees one report and held an answer to be an even bet is at most "
+        f"{_percent(believed(0.5, once))} sure of it afterwards; one who gave it {_percent(_RARE)} gives it at most "
+        f"{_percent(believed(_RARE, once))}."
+    )
+    if metric.instantaneous:
+        yield (
+            f"All reports of one answer together, however many, make an even bet at most "
+            f"{_percent(believed(0.5, whole))} sure (epsilon {metric.epsilon})."
+        )
+
+
+def _repeated(metric: Metric) -> Iterator[str]:
+    if metric.memoize and not metric.instantaneous:
+        yield "A device says the same in every epoch: watching it for longer tells no more while its answer stays."
+    elif not metric.memoize:
+        week = believed(0.5, _WEEK * float(metric.epsilon))
+        yield (
+            "Every epoch is answered afresh: someone who could tell that reports come from one device would be up to "
+            f"{_percent(week)} sure after {_WEEK} of them. Reports carry nothing that would tell."
+        )
+
+
+def _percent(chance: float) -> str:
+    return text(chance, Measure.SHARE, 2)

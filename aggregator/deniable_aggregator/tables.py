@@ -1,0 +1,148 @@
+"""Answers as a table: a row for every line of every answer, for programs and notebooks."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, overload
+
+from deniable.v1 import estimate_service_pb2 as pb
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["COLUMNS", "Table"]
+
+COLUMNS = (
+    "collection", "metric", "segment", "start", "end", "label", "value", "low", "high", "std_error", "reports",
+    "effective_reports", "confidence", "target", "measure", "unit", "consistent", "text", "low_text", "high_text",
+)  # fmt: skip
+"""Of every table; `value`, `std_error` and `consistent` are None where they are not known."""
+
+_SHOWN = ("metric", "label", "text", "low_text", "high_text", "unit", "reports")
+
+
+class Table(Sequence[dict[str, Any]]):
+    """Rows in plain Python, and what other tools make of them."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._rows = list(rows)
+
+    @classmethod
+    def of(cls, estimates: Iterable[pb.Estimate]) -> Table:
+        """The rows of answers as they travel."""
+        return cls(row for estimate in estimates for row in _rows(estimate))
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
+
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self._rows)
+
+    def to_json(self) -> str:
+        """A list of objects; times as ISO 8601 has them."""
+        return json.dumps(self._rows, indent=2, ensure_ascii=False, default=_written)
+
+    def to_csv(self) -> str:
+        """With a header; what is not known is empty."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _written(value) for name, value in row.items()} for row in self._rows)
+        return text.getvalue()
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table; needs `pyarrow`."""
+        import pyarrow as pa
+
+        texts = {"collection", "metric", "segment", "label", "target", "measure", "unit", "text"}
+        kinds = {"start": pa.timestamp("s", tz="UTC"), "end": pa.timestamp("s", tz="UTC"), "reports": pa.int64()}
+        schema = pa.schema(
+            [
+                (name, kinds.get(name, pa.string() if name in texts or name.endswith("_text") else pa.float64()))
+                for name in COLUMNS
+            ]
+        )
+        return pa.Table.from_pylist(self._rows, schema)
+
+    def to_parquet(self) -> bytes:
+        """The content of a Parquet file; needs `pyarrow`."""
+        import pyarrow.parquet as pq
+
+        content = io.BytesIO()
+        pq.write_table(self.to_arrow(), content)
+        return content.getvalue()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A data frame; needs `pandas`."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows, columns=list(COLUMNS))
+
+    def to_polars(self) -> pl.DataFrame:
+        """A data frame; needs `polars`."""
+        import polars as pl
+
+        return pl.DataFrame(self._rows, schema=list(COLUMNS), infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it."""
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("metric", "", "estimate", "interval", "reports"))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(row)) + "</tr>" for row in self._rows
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __repr__(self) -> str:
+        return "\n".join(" | ".join(_cells(row)) for row in self._rows)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
+    interval = f"{row['low_text']} to {row['high_text']}"
+    return row["metric"], row["label"], row["text"] + unit, interval, f"{row['reports']:,}"
+
+
+def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
+    for row in estimate.rows:
+        yield {
+            "collection": estimate.collection,
+            "metric": estimate.metric,
+            "segment": ",".join(f"{name}={value}" for name, value in sorted(estimate.segment.items())),
+            "start": estimate.start_time.ToDatetime(UTC),
+            "end": estimate.end_time.ToDatetime(UTC),
+            "label": row.label,
+            "value": row.value if row.HasField("value") else None,
+            "low": row.low,
+            "high": row.high,
+            "std_error": row.std_error if row.HasField("std_error") else None,
+            "reports": estimate.reports,
+            "effective_reports": estimate.effective_reports,
+            "confidence": estimate.confidence,
+            "target": pb.Target.Name(estimate.target).removeprefix("TARGET_").lower(),
+            "measure": pb.Measure.Name(row.measure).removeprefix("MEASURE_").lower(),
+            "unit": estimate.unit,
+            "consistent": row.consistent if row.HasField("consistent") else None,
+            "text": row.text,
+            "low_text": row.low_text,
+            "high_text": row.high_text,
+        }
+
+
+def _written(value: Any) -> Any:
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
