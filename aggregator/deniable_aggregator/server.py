@@ -202,12 +202,14 @@ class Server:
 
     async def _watch_store(self) -> None:
         """Keep the health service true while the store comes and goes."""
-        while not self._draining:  # redis-py sometimes swallows a cancellation
+        while True:
             try:
                 await self.store.ping()
                 status = HealthCheckResponse.SERVING
             except StoreError:
                 status = HealthCheckResponse.NOT_SERVING
+            if self._draining:  # redis-py sometimes swallows a cancellation
+                return
             for name in self._names:
                 await self._health.set(name, status)
             await asyncio.sleep(_STORE_CHECK_SECONDS)

@@ -35,9 +35,9 @@ _PARENTED = Path(__file__).with_name("parented.py")
 _SOCKET_PATH_LIMIT = 100
 """Bytes: a unix socket's path has room for 108 on Linux and 104 on macOS."""
 _POLL_SECONDS = 0.02
-_STOP_SECONDS = 10.0
+_STOP_SECONDS = 5.0
 _FIRST_PAUSE = 0.05
-_LAST_PAUSE = 5.0
+_LAST_PAUSE = 1.0
 _STEADY_SECONDS = 30.0
 """A server that has run for so long is started again without a longer pause."""
 

@@ -1,0 +1,129 @@
+"""The batcher: when flushes begin, and that nobody is left waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+import pytest
+
+from deniable_aggregator.ingest import FlushSettings
+from deniable_aggregator.ingest.flush import Flush
+from support.aggregator_server import Client, counted, request, serving, until
+
+LONG = 3.0
+"""An interval that no test waits for."""
+
+
+async def took(client: Client, batches: int = 1) -> float:
+    """Seconds until so many batches that are sent together are all stored."""
+    start = time.monotonic()
+    await asyncio.gather(*(client.submit(request((0, 1))) for _ in range(batches)))
+    return time.monotonic() - start
+
+
+def test_an_idle_lane_flushes_at_once(tmp_path: Path) -> None:
+    """The first batch does not wait for the interval; the next one, right behind it, waits for the rest of it."""
+
+    async def submit() -> None:
+        async with serving(tmp_path, flush=FlushSettings(interval=0.5)) as (server, client):
+            assert await took(client) < 0.4
+            assert await took(client) > 0.3
+            assert server.stats.flushes == 2
+            await asyncio.sleep(0.6)
+            assert await took(client) < 0.4
+
+    asyncio.run(submit())
+
+
+def test_batches_that_come_together_are_stored_together(tmp_path: Path) -> None:
+    """Within an interval, everything is one flush."""
+
+    async def submit() -> None:
+        async with serving(tmp_path, flush=FlushSettings(interval=0.3)) as (server, client):
+            await took(client)
+            await took(client, 200)
+            assert server.stats.flushes <= 3
+            assert await counted(server, 0) == [0, 201, 0, 0, 0]
+
+    asyncio.run(submit())
+
+
+@pytest.mark.parametrize("full", [{"most_batches": 10}, {"most_bytes": 80}])
+def test_a_full_flush_does_not_wait(tmp_path: Path, full: dict[str, int]) -> None:
+    """Flushes that are full, by batches or by bytes, are stored one after another without the interval."""
+
+    async def submit() -> None:
+        async with serving(tmp_path, flush=FlushSettings(interval=LONG, **full)) as (server, client):
+            await took(client)
+            assert await took(client, 50) < LONG / 2
+            assert server.stats.flushes == 6
+
+    asyncio.run(submit())
+
+
+def test_shards_have_flushes_of_their_own(tmp_path: Path) -> None:
+    """With four shards, batches are stored in the shard of their id, and all are counted."""
+
+    async def submit() -> None:
+        async with serving(tmp_path, shards=4) as (server, client):
+            await asyncio.gather(*(client.submit(request((0, 1), batch_id=n.to_bytes(16, "big"))) for n in range(40)))
+            assert await counted(server, 0) == [0, 40, 0, 0, 0]
+            assert server.stats.flushes >= 4
+
+    asyncio.run(submit())
+
+
+def test_an_error_nobody_thought_of_leaves_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A flush that fails for any reason at all is answered as UNAVAILABLE, is logged, and the next one works."""
+
+    async def submit() -> None:
+        async with serving(tmp_path) as (server, client):
+            with monkeypatch.context() as patch:
+                patch.setattr(Flush, "store", lambda *_: 1 / 0)
+                batch = request((0, 1))
+                assert (await client.refused(batch)).reason == "STORE_UNAVAILABLE"
+            assert await client.submit(batch) is False
+            assert await counted(server, 0) == [0, 1, 0, 0, 0]
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(submit())
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
+
+
+def test_draining_stores_what_waits(tmp_path: Path) -> None:
+    """Batches that wait for their flush when draining begins are stored at once and acknowledged."""
+
+    async def submit() -> None:
+        async with serving(tmp_path, flush=FlushSettings(interval=LONG)) as (server, client):
+            await took(client)
+            sent = asyncio.gather(*(client.submit(request((0, 1))) for _ in range(30)))
+            await until(lambda: server.stats.waiting == 30)
+            start = time.monotonic()
+            await server.drain()
+            assert await sent == [False] * 30
+            assert time.monotonic() - start < LONG / 2
+        async with serving(tmp_path) as (server, _):
+            assert await counted(server, 0) == [0, 31, 0, 0, 0]
+
+    asyncio.run(submit())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"interval": -1.0},
+        {"most_batches": 0},
+        {"most_bytes": 0},
+        {"most_waiting": 0},
+        {"most_waiting_bytes": 0},
+    ],
+)
+def test_settings_that_cannot_work_are_refused(wrong: dict[str, int]) -> None:
+    """There is room for at least one batch, and an interval is not negative."""
+    with pytest.raises(ValueError, match="batch"):
+        FlushSettings(**wrong)

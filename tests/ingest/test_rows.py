@@ -1,0 +1,215 @@
+"""Rows: whole flushes checked and added up on arrays, against one report at a time in plain Python."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
+from deniable_aggregator.ingest.rows import Batch, Rows, Table, faults
+from deniable_aggregator.store import CounterKey
+from support.aggregator_server import LAYOUT, rows
+
+NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
+TABLES = (Table(LAYOUT), Table(NARROW))
+
+
+def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int] | None:
+    """What one report adds, by counter; None where it cannot be."""
+    if column >= len(layout.columns):
+        return None
+    match layout.columns[column][1], payload:
+        case Symbol(size), int(symbol) if symbol < size:
+            return {symbol: 1}
+        case Integer(size), int(value) if value < size:
+            return {0: 1, 1: value, 2: value**2 % 2**32, 3: value**2 // 2**32}
+        case Bitmap(size, weight) as shape, _ if shape.wide == isinstance(payload, bytes):
+            if isinstance(payload, bytes) and len(payload) != (size + 7) // 8:
+                return None
+            bits = payload if isinstance(payload, int) else int.from_bytes(payload, "little")
+            if bits >= 1 << size or weight not in {None, bits.bit_count()}:
+                return None
+            return {0: 1} | {1 + bit: 1 for bit in range(size) if bits >> bit & 1}
+        case Vector(size, bound), bytes(blob) if len(blob) == 4 * size:
+            values = struct.unpack(f"<{size}i", blob)
+            if max(map(abs, values)) > bound:
+                return None
+            sums = {0: 1}
+            for i, value in enumerate(values):
+                sums[1 + i] = value
+                sums[1 + size + i] = value**2 % 2**32
+                sums[1 + 2 * size + i] = value**2 // 2**32
+            return sums
+    return None
+
+
+def reference(batches: list[Batch], keep: list[bool]) -> tuple[set[int], Counter[tuple[CounterKey, int]]]:
+    """The malformed batches, and what the others that are kept add, one report at a time."""
+    malformed: set[int] = set()
+    total: Counter[tuple[CounterKey, int]] = Counter()
+    for number, batch in enumerate(batches):
+        layout = batch.table.layout
+        narrow = [(row >> 48, row & (1 << 48) - 1) for (row,) in struct.iter_unpack("<Q", batch.rows)]
+        reports: list[tuple[int, int | bytes]] = [*narrow, *batch.wide_rows]
+        added: Counter[tuple[CounterKey, int]] = Counter()
+        metrics = [layout.columns[column][0] for column, _ in reports if column < len(layout.columns)]
+        if len(set(metrics)) < len(metrics):
+            malformed.add(number)
+        for column, payload in reports:
+            sums = sums_of(layout, column, payload)
+            if sums is None:
+                malformed.add(number)
+                continue
+            key = CounterKey(layout.digest, column, batch.epoch, batch.segment)
+            for counter, amount in sums.items():
+                added[key, counter] += amount
+        if number not in malformed and keep[number]:
+            for entry, amount in added.items():
+                total[entry] += amount
+    return malformed, total
+
+
+def bits_of(size: int, weight: int) -> st.SearchStrategy[int]:
+    """Bitmaps of a weight."""
+    places = st.sets(st.integers(0, size - 1), min_size=weight, max_size=weight)
+    return places.map(lambda chosen: sum(1 << bit for bit in chosen))
+
+
+good_narrow = {
+    0: st.integers(0, 4),
+    1: st.integers(0, 2**40 - 1),
+    2: bits_of(48, 3),
+    3: st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 2**32 - 1])),
+    7: st.one_of(st.integers(0, 65_535), st.sampled_from([0, 65_535])),
+    8: st.integers(0, 2),
+}
+good_wide = {
+    4: st.integers(0, 2**100 - 1).map(lambda bits: bits.to_bytes(13, "little")),
+    5: bits_of(49, 2).map(lambda bits: bits.to_bytes(7, "little")),
+    6: st.lists(st.integers(-1000, 1000), min_size=3, max_size=3).map(lambda v: struct.pack("<3i", *v)),
+}
+any_row = st.tuples(st.integers(0, 10), st.integers(0, 2**48 - 1))
+any_wide = st.tuples(
+    st.integers(0, 10),
+    st.one_of(
+        st.binary(max_size=16),
+        st.just(b"\xff" * 13),
+        st.just(b"\xff" * 7),
+        st.lists(st.integers(-1002, 1002), min_size=3, max_size=3).map(lambda v: struct.pack("<3i", *v)),
+        st.just(struct.pack("<3i", -(2**31), 0, 0)),
+    ),
+)
+
+
+@st.composite
+def a_batch(draw: st.DrawFn) -> Batch:
+    """A batch: mostly sound, sometimes with anything in it."""
+    table = draw(st.sampled_from(TABLES))
+    narrow: list[tuple[int, int]] = []
+    wide: list[tuple[int, bytes]] = []
+    if table.layout is NARROW:
+        narrow = [(c, draw(st.integers(0, 1 + 50 * c))) for c in draw(st.sets(st.integers(0, 5), min_size=1))]
+    else:
+        columns = draw(st.sets(st.integers(0, 8), min_size=1))
+        if {7, 8} <= columns and draw(st.booleans()):
+            columns.remove(7)
+        narrow = [(column, draw(good_narrow[column])) for column in columns & good_narrow.keys()]
+        wide = [(column, draw(good_wide[column])) for column in columns & good_wide.keys()]
+    if draw(st.integers(0, 3)) == 0:
+        narrow += draw(st.lists(any_row, max_size=2))
+        wide += draw(st.lists(any_wide, max_size=2))
+    narrow, wide = draw(st.permutations(narrow)), draw(st.permutations(wide))
+    epoch, segment = draw(st.integers(0, 1)), draw(st.integers(0, 2))
+    return Batch(os.urandom(16), table, 20_000 + epoch, segment, rows(*narrow), wide)
+
+
+@settings(max_examples=400, deadline=None)
+@given(batches=st.lists(a_batch(), min_size=1, max_size=12), chosen=st.lists(st.booleans(), min_size=12))
+def test_arrays_do_what_plain_python_does(batches: list[Batch], chosen: list[bool]) -> None:
+    """Exactly the malformed batches are found, and the others that are kept add exactly what they say."""
+    malformed, expected = reference(batches, chosen)
+    flush = Rows(batches)
+    assert flush.malformed() == malformed
+    keep = np.array([chosen[number] and number not in malformed for number in range(len(batches))])
+    if keep.any():
+        additions = flush.additions(keep)
+        found: Counter[tuple[CounterKey, int]] = Counter()
+        for key, counter, amount in zip(additions.key, additions.counter, additions.amount, strict=True):
+            found[additions.keys[key], int(counter)] += int(amount)
+        assert {entry: amount for entry, amount in found.items() if amount} == {
+            entry: amount for entry, amount in expected.items() if amount
+        }
+        layouts = {table.layout.digest: table.layout for table in TABLES}
+        for counter_key, size in zip(additions.keys, additions.sizes, strict=True):
+            assert size == layouts[counter_key.digest].columns[counter_key.column][1].counters
+    for number, batch in enumerate(batches):
+        assert bool(faults(batch)) == (number in malformed)
+
+
+@pytest.mark.parametrize("reports", [255, 256, 600, 1021])
+def test_many_bitmaps_of_one_column_add_up(reports: int) -> None:
+    """Bits that are all set in hundreds of rows are counted in full: no lane carries into the next."""
+    full, wide = (1 << 40) - 1, b"\xff" * 12 + b"\x0f"
+    batches = [Batch(os.urandom(16), TABLES[0], 20_000, 0, rows((1, full)), [(4, wide)]) for _ in range(reports)]
+    additions = Rows(batches).additions(np.ones(reports, dtype=np.bool_))
+    assert sorted(additions.sizes) == [41, 101]
+    assert len(additions.amount) == 142
+    assert set(additions.amount.tolist()) == {reports}
+
+
+def test_the_largest_values_do_not_wrap() -> None:
+    """A thousand reports of the largest integer and of the largest vector add up exactly, squares too."""
+    bound = (1 << 31) - 1
+    layout = Layout("large", 9, 3600, 1, (("i", Integer(1 << 32)), ("v", Vector(2, bound))))
+    table = Table(layout)
+    vector = struct.pack("<2i", bound, -bound)
+    batches = [Batch(os.urandom(16), table, 1, 0, rows((0, (1 << 32) - 1)), [(1, vector)]) for _ in range(1000)]
+    malformed, expected = reference(batches, [True] * 1000)
+    assert not malformed
+    additions = Rows(batches).additions(np.ones(1000, dtype=np.bool_))
+    found = {
+        (additions.keys[key], counter): amount
+        for key, counter, amount in zip(
+            additions.key.tolist(), additions.counter.tolist(), additions.amount.tolist(), strict=True
+        )
+    }
+    assert found == expected
+
+
+def test_a_device_is_told_a_few_faults() -> None:
+    """A batch with hundreds of faults is answered with the first eight, by the names of their fields."""
+    batch = Batch(os.urandom(16), TABLES[0], 1, 0, rows(*[(0, 4), (0, 5)] * 200), [])
+    found = faults(batch)
+    assert [field for field, _ in found] == [f"rows[{number}]" for number in range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"digest": 1 << 64}, "64 bits"),
+        ({"digest": -1}, "64 bits"),
+        ({"epoch_seconds": 0}, "second"),
+        ({"segments": 0}, "segment"),
+        ({"columns": ()}, "columns"),
+        ({"columns": (("m", Symbol(2)),) * 65_537}, "columns"),
+        ({"columns": (("m", Symbol(MOST_COUNTERS + 1)),)}, "counters"),
+    ],
+)
+def test_layouts_that_cannot_be_stored_are_refused(wrong: dict[str, object], words: str) -> None:
+    """A layout has a 64-bit digest, epochs, segments, and columns that fit the row and the store."""
+    fields: dict[str, object] = {
+        "name": "x",
+        "digest": 1,
+        "epoch_seconds": 3600,
+        "segments": 1,
+        "columns": (("m", Symbol(2)),),
+    }
+    with pytest.raises(ValueError, match=words):
+        Layout(**(fields | wrong))  # type: ignore[arg-type]

@@ -1,0 +1,196 @@
+"""StreamReports: the guarantees of SubmitReports, batch by batch."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import grpc
+import pytest
+
+from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest
+from deniable_aggregator.ingest import FlushSettings
+from support.aggregator_server import (
+    EPOCH,
+    LAYOUT,
+    Told,
+    connected,
+    counted,
+    next_answer,
+    request,
+    serving,
+    until,
+)
+
+
+def message(sequence: int, batch: SubmitReportsRequest) -> bytes:
+    """A batch as a gateway forwards it."""
+    return StreamReportsRequest(sequence=sequence, batch=batch).SerializeToString()
+
+
+def test_every_batch_is_answered_by_itself(tmp_path: Path) -> None:
+    """Good, bad and repeated batches on one stream: each gets its own answer, and the good are counted once."""
+
+    async def forward() -> None:
+        async with serving(tmp_path, shards=3) as (server, client):
+            batches = [request((0, 3)) for _ in range(5000)]
+            batches[10] = request((0, 9))
+            batches[20] = request((0, 3), epoch=EPOCH - 8)
+            batches[30] = request((0, 3), collection_digest=LAYOUT.digest + 1)
+            batches[40] = request((0, 3), batch_id=b"")
+            batches[4999] = batches[50]
+            answers = await client.forward(batches)
+            assert len(answers) == 5000
+            told = {
+                sequence: (answer.code, answer.reason, bool(answer.message), answer.retry_after_ms > 0)
+                for sequence, answer in answers.items()
+                if answer.code
+            }
+            assert told == {
+                10: (3, "MALFORMED_BATCH", True, False),
+                20: (11, "EPOCH_TOO_OLD", True, False),
+                30: (9, "UNKNOWN_COLLECTION", True, True),
+                40: (3, "MALFORMED_BATCH", True, False),
+            }
+            duplicates = [sequence for sequence, answer in answers.items() if answer.duplicate]
+            assert len(duplicates) == 1
+            assert duplicates[0] in {50, 4999}
+            assert await counted(server, 0) == [0, 0, 0, 4995, 0]
+
+    asyncio.run(forward())
+
+
+def test_answers_come_while_the_stream_goes_on(tmp_path: Path) -> None:
+    """A gateway that keeps its stream open gets each answer as soon as the batch is stored."""
+
+    async def forward() -> None:
+        async with serving(tmp_path) as (server, client):
+            call = client.stream()
+            for sequence in range(5):
+                await call.write(message(sequence, request((0, 1))))
+                answer = await next_answer(call)
+                assert (answer.sequence, answer.code) == (sequence, 0)
+                assert await counted(server, 0) == [0, sequence + 1, 0, 0, 0]
+            await call.done_writing()
+            assert await call.code() is grpc.StatusCode.OK
+
+    asyncio.run(forward())
+
+
+def test_a_gateway_that_does_not_read_is_not_read(tmp_path: Path) -> None:
+    """Unanswered batches of one stream are bounded: the rest stays with a gateway that takes no answers."""
+
+    async def forward() -> None:
+        small_window = (("grpc.http2.bdp_probe", 0), ("grpc.http2.lookahead_bytes", 1024))
+        async with serving(tmp_path) as (server, _), connected(server.port, *small_window) as client:
+            call = client.stream()
+
+            async def write() -> None:
+                for sequence in range(100_000):
+                    await call.write(message(sequence, request((0, 1))))
+
+            writing = asyncio.create_task(write())
+            seen = -1
+            while seen != server.stats.accepted:
+                seen = server.stats.accepted
+                await asyncio.sleep(1.0)
+            assert 2000 <= seen < 20_000
+            assert not writing.done()
+            writing.cancel()
+            call.cancel()
+
+    asyncio.run(forward())
+
+
+def test_a_gateway_that_vanishes_loses_nothing_it_was_told(tmp_path: Path) -> None:
+    """A stream that is cut leaves what was read stored, and the aggregator well; repeated, all is there once."""
+
+    async def forward() -> None:
+        async with serving(tmp_path) as (server, client):
+            batches = [request((0, 1)) for _ in range(500)]
+            call = client.stream()
+            for sequence, batch in enumerate(batches[:300]):
+                await call.write(message(sequence, batch))
+            first = await next_answer(call)
+            call.cancel()
+            again = await client.forward(batches)
+            assert again[first.sequence].duplicate
+            assert all(answer.code == 0 for answer in again.values())
+            assert await counted(server, 0) == [0, 500, 0, 0, 0]
+
+    asyncio.run(forward())
+
+
+def test_what_is_no_message_ends_the_stream(tmp_path: Path) -> None:
+    """Bytes that are no message end the stream as malformed, after the batches before them are answered."""
+
+    async def forward() -> None:
+        async with serving(tmp_path) as (server, client):
+            call = client.stream()
+            await call.write(message(7, request((0, 1))))
+            await call.write(b"\xff\xff")
+            answer = await next_answer(call)
+            assert (answer.sequence, answer.code) == (7, 0)
+            with pytest.raises(grpc.aio.AioRpcError) as error:
+                await call.read()
+            assert Told.by(error.value).reason == "MALFORMED_BATCH"
+            assert await counted(server, 0) == [0, 1, 0, 0, 0]
+
+    asyncio.run(forward())
+
+
+def test_draining_ends_a_stream_without_loss(tmp_path: Path) -> None:
+    """An open stream is answered for what was taken, then ended as UNAVAILABLE: what is answered is stored."""
+
+    async def forward() -> None:
+        answered: dict[int, int] = {}
+        async with serving(tmp_path, flush=FlushSettings(interval=0.2)) as (server, client):
+            call = client.stream()
+
+            async def read() -> Told:
+                try:
+                    while True:
+                        answer = await next_answer(call)
+                        answered[answer.sequence] = answer.code
+                except grpc.aio.AioRpcError as error:
+                    return Told.by(error)
+
+            reading = asyncio.create_task(read())
+            for sequence in range(50):
+                await call.write(message(sequence, request((0, 1))))
+            await until(lambda: server.stats.waiting >= 45)
+            await server.drain()
+            told = await reading
+            assert (told.code, told.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
+            assert told.retry_after
+        stored = sum(code == 0 for code in answered.values())
+        assert stored >= 45
+        async with serving(tmp_path) as (server, _):
+            assert await counted(server, 0) == [0, stored, 0, 0, 0]
+
+    asyncio.run(forward())
+
+
+def test_a_store_that_dies_under_a_stream(tmp_path: Path) -> None:
+    """While the store is away, forwarded batches are UNAVAILABLE; sent again, every one is counted once."""
+
+    async def forward() -> None:
+        async with serving(tmp_path) as (server, client):
+            batches = [request((0, 1)) for _ in range(3000)]
+            waiting = asyncio.create_task(client.forward(batches))
+            await until(lambda: server.stats.accepted >= 200)
+            assert server._embedded
+            assert server._embedded.pid
+            os.kill(server._embedded.pid, signal.SIGKILL)
+            answers = await waiting
+            assert {answer.code for answer in answers.values()} == {0, 14}
+            missing = [batch for sequence, batch in enumerate(batches) if answers[sequence].code]
+            while missing:
+                answers = await client.forward(missing)
+                missing = [batch for sequence, batch in enumerate(missing) if answers[sequence].code]
+                await asyncio.sleep(0.05)
+            assert await counted(server, 0) == [0, 3000, 0, 0, 0]
+
+    asyncio.run(forward())
