@@ -1,0 +1,59 @@
+"""Counters put into a real store without a fleet: what a test asks about, it has put there itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Collection
+from deniable_aggregator.store import Additions, Admission, CounterKey, EmbeddedStore, Store, Window
+
+__all__ = ["put", "stored"]
+
+_KEPT_SECONDS = 3600
+
+
+@contextlib.asynccontextmanager
+async def stored() -> AsyncIterator[Store]:
+    """A store of its own, empty."""
+    with tempfile.TemporaryDirectory() as directory:
+        embedded = EmbeddedStore(Path(directory))
+        await embedded.start()
+        store = Store(embedded.url)
+        try:
+            await store.open()
+            yield store
+        finally:
+            await store.close()
+            await embedded.stop()
+
+
+async def put(
+    store: Store,
+    collection: Collection,
+    epoch: int,
+    counters: Mapping[str, Sequence[int] | NDArray[np.int64]],
+    segment: int = 0,
+    batches: int = 1,
+) -> None:
+    """Add counters to the first columns of metrics, as of so many batches."""
+    added = {collection.metrics[name].columns[0]: np.asarray(own) for name, own in counters.items()}
+    columns = sorted(added, key=lambda column: column.number)
+    amounts = [added[column] for column in columns]
+    additions = Additions(
+        keys=[CounterKey(collection.digest, column.number, epoch, segment) for column in columns],
+        sizes=[column.shape.counters for column in columns],
+        key=np.repeat(np.arange(len(columns)), [len(own) for own in amounts]),
+        counter=np.concatenate([np.arange(len(own)) for own in amounts]),
+        amount=np.concatenate(amounts),
+    )
+    window = Window(collection.digest, epoch)
+    ids = [os.urandom(16) for _ in range(batches)]
+    known = await store.add(0, {window: Admission(ids, _KEPT_SECONDS, _KEPT_SECONDS)}, additions)
+    assert not known
