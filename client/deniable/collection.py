@@ -267,9 +267,10 @@ class _Reader:
     def _metric(self, name: str, section: Section) -> Metric | None:
         _check_name(section, "", name)
         description = section.take("description", a_text)
-        epsilon = section.take("epsilon", an_epsilon)
-        expires = section.take("expires", _a_date, None)
         kind_name = section.take("kind", one_of(KINDS))
+        instead = KINDS[kind_name].instead if kind_name else None
+        epsilon = None if instead and section.has(instead) else section.take("epsilon", an_epsilon)
+        expires = section.take("expires", _a_date, None)
         if kind_name is None:
             return None
         kind_class = KINDS[kind_name]
@@ -281,6 +282,7 @@ class _Reader:
             section.wrong("instantaneous_epsilon", "goes with memoize = true: it is a second randomisation")
         kind = kind_class.read(section)
         section.finish()
+        epsilon = kind.cost if kind and not epsilon else epsilon
         if not (description and epsilon and kind and reduce and mechanism):
             return None
         try:

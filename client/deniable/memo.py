@@ -42,7 +42,7 @@ class Memo:
     def key(self, metric: Metric, column: Column, chosen: int) -> bytes:
         """What an answer is remembered under; another channel would be another memory."""
         mechanism = column.mechanism
-        return self._hmac("answer", metric.name, mechanism.name, mechanism.parameters(), chosen)
+        return self._hmac("answer", metric.name, mechanism.name, mechanism.parameters(), f"{chosen:x}")
 
     def recall(self, key: bytes) -> int | None:
         """What is remembered; None where nothing is."""

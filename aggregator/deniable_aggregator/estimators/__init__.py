@@ -9,30 +9,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.mechanisms import (
+    BitwiseResponse,
+    Exponential,
+    Gaussian,
     Laplace,
     Mechanism,
     Memoized,
+    MemoizedBitwise,
+    PadAndSample,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
+    VectorLaplace,
 )
 from deniable_aggregator.estimators import (
+    bitwise_response,
+    exponential,
+    gaussian,
     laplace,
     memoized,
+    pad_and_sample,
     projective_geometry,
     randomized_response,
     subset_selection,
+    vector_laplace,
 )
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._means import Means
+from deniable_aggregator.estimators._ranks import Ranks, Shares
 from deniable_aggregator.estimators._target import Target
+from deniable_aggregator.estimators._vectors import Entries
 
-__all__ = ["Frequencies", "Means", "Target", "frequencies", "means"]
+__all__ = [
+    "Entries",
+    "Frequencies",
+    "Means",
+    "Ranks",
+    "Shares",
+    "Target",
+    "entries",
+    "frequencies",
+    "means",
+    "ranks",
+]
 
 _FREQUENCIES: dict[str, Callable[[Any, NDArray[np.int64]], Frequencies]] = {
     RandomizedResponse.name: randomized_response.frequencies,
     SubsetSelection.name: subset_selection.frequencies,
     ProjectiveGeometryResponse.name: projective_geometry.frequencies,
+    BitwiseResponse.name: bitwise_response.frequencies,
+    MemoizedBitwise.name: bitwise_response.frequencies,
+}
+_RANKS: dict[str, Callable[[Any, NDArray[np.int64]], Ranks]] = {
+    Exponential.name: exponential.ranks,
+    RandomizedResponse.name: randomized_response.ranks,
+}
+_ENTRIES: dict[str, Callable[[Any, NDArray[np.int64]], Entries]] = {
+    Gaussian.name: gaussian.entries,
+    VectorLaplace.name: vector_laplace.entries,
 }
 _MEANS: dict[str, Callable[[Any, NDArray[np.int64]], Means]] = {
     Laplace.name: laplace.means,
@@ -43,9 +77,21 @@ def frequencies(mechanism: Mechanism, counters: NDArray[np.int64]) -> Frequencie
     """How often each of the mechanism's inputs occurs."""
     if isinstance(mechanism, Memoized):
         return memoized.through(mechanism, frequencies(mechanism.fresh, counters))
+    if isinstance(mechanism, PadAndSample):
+        return pad_and_sample.through(mechanism, frequencies(mechanism.inner, counters))
     return _FREQUENCIES[mechanism.name](mechanism, counters)
 
 
 def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means:
     """What the mechanism's input is on average."""
     return _MEANS[mechanism.name](mechanism, counters)
+
+
+def ranks(mechanism: Mechanism, counters: NDArray[np.int64]) -> Ranks:
+    """How often each place of an order occurs, and which is the mean."""
+    return _RANKS[mechanism.name](mechanism, counters)
+
+
+def entries(mechanism: Mechanism, counters: NDArray[np.int64]) -> Entries:
+    """What each entry of a vector is on average."""
+    return _ENTRIES[mechanism.name](mechanism, counters)

@@ -7,10 +7,18 @@ from numpy.typing import NDArray
 
 from deniable.mechanisms import RandomizedResponse
 from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._ranks import Ranks
 
-__all__ = ["frequencies"]
+__all__ = ["frequencies", "ranks"]
 
 
 def frequencies(mechanism: RandomizedResponse, counters: NDArray[np.int64]) -> Frequencies:
     """Counters: how often each answer was named."""
     return Frequencies(int(counters.sum()), counters, float(mechanism.p), float(mechanism.q))
+
+
+def ranks(mechanism: RandomizedResponse, counters: NDArray[np.int64]) -> Ranks:
+    """Counters: how often each answer was named."""
+    channel = np.full((len(counters), len(counters)), float(mechanism.q))
+    np.fill_diagonal(channel, float(mechanism.p))
+    return Ranks(counters, channel, frequencies(mechanism, counters))

@@ -5,9 +5,15 @@ from __future__ import annotations
 from deniable.kinds._kind import Kind
 from deniable.kinds.boolean import Boolean
 from deniable.kinds.category import Category
+from deniable.kinds.flags import Flags
 from deniable.kinds.number import Number
+from deniable.kinds.ordinal import Ordinal
+from deniable.kinds.sets import Set
+from deniable.kinds.vector import Vector
 
-__all__ = ["KINDS", "Boolean", "Category", "Kind", "Number"]
+__all__ = ["KINDS", "Boolean", "Category", "Flags", "Kind", "Number", "Ordinal", "Set", "Vector"]
 
-KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Boolean, Category, Number)}
+KINDS: dict[str, type[Kind]] = {
+    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Flags, Set, Vector)
+}
 """Every kind, by name."""

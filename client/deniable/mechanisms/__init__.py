@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from deniable.mechanisms._choice import Choice, choices, choose
 from deniable.mechanisms._mechanism import Mechanism
+from deniable.mechanisms.bitwise_response import BitwiseResponse
+from deniable.mechanisms.exponential import Exponential
+from deniable.mechanisms.gaussian import Gaussian
 from deniable.mechanisms.laplace import Laplace
 from deniable.mechanisms.memoized import Memoized
+from deniable.mechanisms.memoized_bitwise import MemoizedBitwise
+from deniable.mechanisms.pad_and_sample import PadAndSample
 from deniable.mechanisms.projective_geometry import ProjectiveGeometryResponse
 from deniable.mechanisms.randomized_response import RandomizedResponse
 from deniable.mechanisms.subset_selection import SubsetSelection
+from deniable.mechanisms.vector_laplace import VectorLaplace
 
 __all__ = [
     "MECHANISMS",
+    "BitwiseResponse",
     "Choice",
+    "Exponential",
+    "Gaussian",
     "Laplace",
     "Mechanism",
     "Memoized",
+    "MemoizedBitwise",
+    "PadAndSample",
     "ProjectiveGeometryResponse",
     "RandomizedResponse",
     "SubsetSelection",
+    "VectorLaplace",
     "choices",
     "choose",
 ]
@@ -29,5 +41,11 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     ProjectiveGeometryResponse.name: ProjectiveGeometryResponse,
     Laplace.name: Laplace,
     Memoized.name: Memoized,
+    Exponential.name: Exponential,
+    BitwiseResponse.name: BitwiseResponse,
+    MemoizedBitwise.name: MemoizedBitwise,
+    PadAndSample.name: PadAndSample,
+    Gaussian.name: Gaussian,
+    VectorLaplace.name: VectorLaplace,
 }
 """Every mechanism, by name."""

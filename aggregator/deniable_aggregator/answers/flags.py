@@ -1,0 +1,36 @@
+"""Flags: the proportion of devices with each flag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric
+from deniable.kinds import Flags
+from deniable_aggregator.answers._estimate import Estimate
+from deniable_aggregator.answers._shares import share_rows
+from deniable_aggregator.estimators import Target, frequencies
+
+__all__ = ["answer", "truth"]
+
+
+def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
+    """A row a flag; where a device answers one of them, each has the reports of its own column."""
+    assert isinstance(metric.kind, Flags)
+    found = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
+    reports = sum(each.reports for each in found)
+    if len(found) == 1:
+        rows = share_rows(metric.kind.flags, found[0], confidence, target)
+    else:
+        pairs = zip(metric.kind.flags, found, strict=True)
+        rows = tuple(share_rows(("", flag), own, confidence, target)[1] for flag, own in pairs)
+    return Estimate(metric.name, reports, rows, confidence, target)
+
+
+def truth(metric: Metric, values: Sequence[Any]) -> list[float]:
+    """What the rows would say if the values were known."""
+    assert isinstance(metric.kind, Flags)
+    return [sum(flag in names for names in values) / len(values) for flag in metric.kind.flags]

@@ -1,0 +1,36 @@
+"""Set: the share of devices with each item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric
+from deniable.kinds import Set
+from deniable_aggregator.answers._estimate import Estimate
+from deniable_aggregator.answers._shares import share_rows
+from deniable_aggregator.estimators import Target, frequencies
+
+__all__ = ["answer", "truth"]
+
+
+def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
+    """A row a value, in the order of the collection file."""
+    assert isinstance(metric.kind, Set)
+    found = frequencies(metric.columns[0].mechanism, counters[0])
+    rows = share_rows(metric.kind.values, found, confidence, target)
+    return Estimate(metric.name, found.reports, rows, confidence, target)
+
+
+def truth(metric: Metric, values: Sequence[Any]) -> list[float]:
+    """What the rows would say if the values were known: of too many items, a device has each but now and then."""
+    kind = metric.kind
+    assert isinstance(kind, Set)
+    kept = dict.fromkeys(kind.values, 0.0)
+    for names in values:
+        for name in names:
+            kept[name] += min(1.0, kind.most / len(names))
+    return [share / len(values) for share in kept.values()]

@@ -1,0 +1,80 @@
+"""Ranks: where in an order devices are, from how often each place was named.
+
+words:
+  rank     the number of a place, counted from 1
+  channel  P(y | x), a row an x
+  guess    g(y): what one report of y says about the rank; its mean over the channel is the rank, whatever x is
+  noise    the variance of a guess for one x
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from deniable_aggregator.estimators._target import Target
+
+__all__ = ["Ranks", "Shares"]
+
+_Floats = NDArray[np.float64]
+
+
+class Shares(Protocol):
+    """Estimates of shares with their intervals."""
+
+    @property
+    def reports(self) -> int:
+        """How many reports there are."""
+
+    @property
+    def values(self) -> _Floats:
+        """The shares, not corrected."""
+
+    def std_errors(self, target: Target) -> _Floats:
+        """The standard error of each."""
+
+    def intervals(self, confidence: float, target: Target) -> tuple[_Floats, _Floats]:
+        """Low and high ends for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Reports that name places."""
+
+    named: NDArray[np.int64]
+    """For each place, how many reports name it."""
+    channel: _Floats
+    """What devices at each place name."""
+    shares: Shares
+    """Of the devices at each place."""
+
+    def mean(self, confidence: float, target: Target) -> tuple[float, float, float, float]:
+        """The mean rank, its standard error, low and high end.
+
+        A population's guesses vary at least as much as the channel makes those of its calmest place vary: a sample
+        that varies less, as a few reports can, is not believed. Within the reporting devices noise alone counts, of
+        each place as often as devices are there, and half a report more, for where noise is rare.
+        """
+        n, places = self.shares.reports, np.arange(1, len(self.named) + 1)
+        if n == 0:
+            return math.nan, math.nan, 1.0, float(len(places))
+        guesses = np.linalg.solve(self.channel, places.astype(np.float64))
+        noise = self.channel @ guesses**2 - places**2
+        value = float(self.named @ guesses) / n
+        if target is Target.POPULATION:
+            spread = max(float(self.named @ (guesses - value) ** 2) / max(n - 1, 1), float(noise.min()))
+            error, extra = math.sqrt(spread / n), 0.0
+            reach = float(stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.inf
+        else:
+            shares = np.clip(self.shares.values, 0, 1)
+            error, extra = math.sqrt(float(shares @ noise / shares.sum()) / n), float(np.ptp(guesses)) ** 2 / 2
+            reach = NormalDist().inv_cdf((1 + confidence) / 2)
+        reach *= math.hypot(error, math.sqrt(extra) / n)
+        low, high = (min(max(value + side * reach, 1.0), float(len(places))) for side in (-1, 1))
+        return value, error, low, high

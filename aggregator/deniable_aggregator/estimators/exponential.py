@@ -1,0 +1,169 @@
+"""The exponential mechanism: the known channel is inverted, place by place.
+
+words:
+  own, beside  of the reports, the shares that name a place and that name a neighbour of it
+  b, a         what the two weigh: the share of devices at a place is estimated by b own - a beside
+  nuisance     u, the chance of a report beside the place: at a given share it is not known, but bounded
+
+With the weights r^|i-j| the inverse of the channel is tridiagonal (Kac, Murdock, Szego, 1953): only a place and its
+neighbours count, with b = Z (1 + r^2) / (1 - r^2), at an end Z / (1 - r^2), and a = Z r / (1 - r^2), where Z is the
+place's sum of weights.
+
+**Intervals.** For a share f, one report's part (b, -a or 0) has the variance f (b - f) + a (a + b) u; the noise alone
+f (b - 1) + a (a + b) u. The interval holds every f within z standard errors of the estimate, with u the likeliest
+one given f (as Tango, 1998, has it for a = b = 1), held within what any population can make it. Half a report more is
+added to the variance, b^2 / 2n: where few reports, or none at all, are about a place, its interval is wide. Without
+it 95% intervals cover 88% where one report is expected; with it 93.5% at least from 50 reports on, up to epsilon 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.mechanisms import Exponential
+from deniable_aggregator.estimators._ranks import Ranks
+from deniable_aggregator.estimators._target import Target
+
+__all__ = ["Places", "ranks"]
+
+_Floats = NDArray[np.float64]
+_HALVINGS = 32
+
+
+def ranks(mechanism: Exponential, counters: NDArray[np.int64]) -> Ranks:
+    """Counters: how often each place was named."""
+    places = Places(int(counters.sum()), counters, float(mechanism.decay))
+    return Ranks(counters, places.channel, places)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """How many of the reports name each place."""
+
+    reports: int
+    """How many there are."""
+    named: NDArray[np.int64]
+    """For each place (the last axis), how many name it."""
+    decay: float
+    """r, the ratio of the chances one place apart."""
+
+    @property
+    def channel(self) -> _Floats:
+        """P(y | x), a row an x."""
+        place = np.arange(self.named.shape[-1])
+        weights = self.decay ** abs(place[:, np.newaxis] - place)
+        channel: _Floats = weights / weights.sum(axis=1, keepdims=True)
+        return channel
+
+    def _weights(self) -> tuple[_Floats, _Floats]:
+        """b and a."""
+        scale = 1 / (np.diag(self.channel) * (1 - self.decay) * (1 + self.decay))
+        inner = np.ones(len(scale))
+        inner[[0, -1]] = 0
+        return scale * (1 + inner * self.decay**2), scale * self.decay
+
+    def _observed(self) -> tuple[_Floats, _Floats]:
+        """Own and beside; nan without reports."""
+        with np.errstate(invalid="ignore"):
+            own = self.named / np.float64(self.reports)
+        return own, _beside(own)
+
+    @property
+    def values(self) -> _Floats:
+        """The share of each place, not corrected; nan without reports."""
+        b, a = self._weights()
+        own, beside = self._observed()
+        return b * own - a * beside
+
+    def std_errors(self, target: Target) -> _Floats:
+        """The standard error of each share."""
+        b, a = self._weights()
+        own, beside = self._observed()
+        shares = self.values
+        less = shares**2 if target is Target.POPULATION else np.clip(shares, 0, 1)
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(np.maximum(b * b * own + a * a * beside - less, 0) / np.float64(self.reports))
+
+    def intervals(self, confidence: float, target: Target) -> tuple[_Floats, _Floats]:
+        """Low and high ends for each share, within [0, 1]."""
+        if self.reports == 0:
+            return np.zeros(self.named.shape), np.ones(self.named.shape)
+        score = _Score(
+            *self._observed(),
+            *self._weights(),
+            *_bounds(self.channel),
+            self.reports,
+            NormalDist().inv_cdf((1 + confidence) / 2),
+            target is Target.POPULATION,
+        )
+        return score.farthest(0.0), score.farthest(1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Score:
+    """Which shares are believed of places."""
+
+    own: _Floats
+    beside: _Floats
+    b: _Floats
+    a: _Floats
+    certain: _Floats
+    """The chance of a report beside a place from the place itself."""
+    least: _Floats
+    """That chance from another place, at least."""
+    most: _Floats
+    """And at most."""
+    reports: int
+    z: float
+    """How many standard errors are believed."""
+    sampled: bool
+    """Whether the devices are a sample of a population."""
+
+    def farthest(self, end: float) -> _Floats:
+        """The last share that is believed on the way from the estimate to an end."""
+        inside = np.clip(self.b * self.own - self.a * self.beside, 0, 1)
+        outside = np.full(inside.shape, end)
+        inside = np.where(self._believed(outside), outside, inside)
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            believed = self._believed(middle)
+            inside, outside = np.where(believed, middle, inside), np.where(believed, outside, middle)
+        return outside
+
+    def _believed(self, shares: _Floats) -> NDArray[np.bool_]:
+        b, a = self.b, self.a
+        less = shares if self.sampled else 1.0
+        variance = shares * (b - less) + a * (a + b) * self._nuisance(shares) + b * b / (2 * self.reports)
+        distance = b * self.own - a * self.beside - shares
+        within: NDArray[np.bool_] = self.reports * distance**2 <= self.z**2 * variance
+        return within
+
+    def _nuisance(self, shares: _Floats) -> _Floats:
+        """The u that makes the counts likeliest where b P(own) - a u is the share: a quadratic equation's root."""
+        b, a, own, beside = self.b, self.a, self.own, self.beside
+        free, gain = 1 - shares / b, 1 + a / b
+        linear = a * free * (own + beside) - gain * shares * (1 - own)
+        square = 2 * gain * a
+        likeliest = (linear + np.sqrt(linear**2 + 2 * square * beside * shares * free)) / square
+        fixed = shares * self.certain
+        return np.clip(likeliest, fixed + (1 - shares) * self.least, fixed + (1 - shares) * self.most)
+
+
+def _bounds(channel: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    """The chance of a report beside each place, from the place itself and, at least and at most, from another."""
+    chance = _beside(channel)
+    other = chance.copy()
+    np.fill_diagonal(other, np.nan)
+    return np.diag(chance), np.nanmin(other, axis=0), np.nanmax(other, axis=0)
+
+
+def _beside(amounts: _Floats) -> _Floats:
+    """The sum of the two neighbours, along the last axis."""
+    around = np.zeros(amounts.shape)
+    around[..., 1:] += amounts[..., :-1]
+    around[..., :-1] += amounts[..., 1:]
+    return around

@@ -1,0 +1,27 @@
+"""Names that an application records: one of a list, or the nearest one that was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from deniable._section import nearest
+from deniable.errors import InvalidValueError
+
+__all__ = ["check_name", "check_names"]
+
+
+def check_name(value: Any, known: Collection[str], what: str) -> str:
+    """The name, if it is known."""
+    if isinstance(value, str) and value in known:
+        return value
+    close = nearest(value, known) if isinstance(value, str) else None
+    hint = f"; did you mean {close!r}?" if close else ""
+    raise InvalidValueError(f"not one of the {len(known)} {what}: {value!r}{hint}")
+
+
+def check_names(value: Any, known: Collection[str], what: str) -> list[str]:
+    """The names, sorted, each once, if all are known."""
+    if not isinstance(value, set | frozenset | list | tuple):
+        raise InvalidValueError(f"takes a set of {what}, not {value!r}")
+    return sorted({check_name(name, known, what) for name in value})

@@ -1,0 +1,64 @@
+"""Ordinal: one of a list of values that have an order, where a near miss matters less than a far one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from deniable._section import Section, distinct_texts
+from deniable.epsilon import Epsilon
+from deniable.kinds._kind import Kind
+from deniable.kinds._names import check_name
+from deniable.mechanisms import Exponential, Mechanism, RandomizedResponse
+
+__all__ = ["Ordinal"]
+
+MOST_VALUES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal(Kind):
+    """One of `values`, in their order.
+
+    The exponential mechanism reports near the truth, and hides near values from each other better than far ones.
+    Randomized response, which knows no near and far, estimates the share of each value with less variance.
+    """
+
+    name: ClassVar[str] = "ordinal"
+    reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
+    mechanisms: ClassVar[tuple[str, ...]] = (Exponential.name, RandomizedResponse.name)
+
+    values: tuple[str, ...]
+    index: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", {value: number for number, value in enumerate(self.values)})
+
+    @classmethod
+    def read(cls, section: Section) -> Ordinal | None:
+        """Reads `values`."""
+        values = section.take("values", distinct_texts(2, MOST_VALUES))
+        return None if values is None else cls(values)
+
+    def parameters(self) -> dict[str, Any]:
+        """The values, in their order."""
+        return {"values": list(self.values)}
+
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """One: the place of the value."""
+        if mechanism == RandomizedResponse.name:
+            return (RandomizedResponse(epsilon, len(self.values)),)
+        return (Exponential(epsilon, len(self.values)),)
+
+    def check(self, value: Any) -> str:
+        """Takes one of the values."""
+        return check_name(value, self.index, "values of this ordinal")
+
+    def apart(self) -> tuple[str, str]:
+        """The two ends."""
+        return self.values[0], self.values[-1]
+
+    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
+        """The one column; the place of the value."""
+        return 0, self.index[value]

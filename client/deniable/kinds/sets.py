@@ -1,0 +1,71 @@
+"""Set: some of a list of values, up to so many of them; a device names one that it draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from deniable._section import Section, distinct_texts, whole
+from deniable.epsilon import Epsilon
+from deniable.kinds._kind import Kind
+from deniable.kinds._names import check_names
+from deniable.kinds.category import Category
+from deniable.mechanisms import Mechanism, PadAndSample
+from deniable.randomness import WORD
+
+__all__ = ["Set"]
+
+MOST_VALUES = (1 << 16) - 256
+MOST_ITEMS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Set(Kind):
+    """Up to `most` of `values`; of a device that has more of them, so many at random."""
+
+    name: ClassVar[str] = "set"
+    reducers: ClassVar[tuple[str, ...]] = ("last", "any", "all", "sample")
+    mechanisms: ClassVar[tuple[str, ...]] = Category.mechanisms
+
+    values: tuple[str, ...]
+    most: int
+    """`max_items` of the collection file."""
+    index: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.most <= min(len(self.values), MOST_ITEMS):
+            raise ValueError(f"of {len(self.values)} values a set has 1 to {min(len(self.values), MOST_ITEMS)}")
+        object.__setattr__(self, "index", {value: number for number, value in enumerate(self.values)})
+
+    @classmethod
+    def read(cls, section: Section) -> Set | None:
+        """Reads `values` and `max_items`."""
+        values = section.take("values", distinct_texts(2, MOST_VALUES))
+        most = section.take("max_items", whole(1, min(len(values or ()) or MOST_ITEMS, MOST_ITEMS)))
+        return None if values is None or most is None else cls(values, most)
+
+    def parameters(self) -> dict[str, Any]:
+        """The values, in their order, and how many a device has at most."""
+        return {"values": list(self.values), "max_items": self.most}
+
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """One: the places of the items."""
+        return (PadAndSample(epsilon, len(self.values), self.most, mechanism),)
+
+    def check(self, value: Any) -> list[str]:
+        """Takes a set, a list or a tuple of values."""
+        return check_names(value, self.index, "values of this set")
+
+    def apart(self) -> tuple[list[str], list[str]]:
+        """As many items as there may be, and none."""
+        return sorted(self.values[: self.most]), []
+
+    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
+        """The one column; the items, of too many a drawn choice."""
+        (mechanism,) = columns
+        assert isinstance(mechanism, PadAndSample)
+        items = sorted(self.index[name] for name in value)
+        while len(items) > self.most:
+            items.pop(draw() * len(items) // WORD)
+        return 0, mechanism.encode(items)

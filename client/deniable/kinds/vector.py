@@ -1,0 +1,157 @@
+"""Vector: a list of quantities that belong together, such as a model's update, of bounded length.
+
+words:
+  norm    how long a vector is: "l2", the root of the sum of squares, or "l1", the sum of sizes
+  clip    the greatest norm; a longer vector is shortened to it
+  grid    how many steps of the public grid make a clip
+  delta   with l2: the chance, at most, that a report tells more than epsilon allows
+  fleet   how many devices are expected: with so many, delta exposes fleet * delta of them
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from deniable._section import Section, a_number, one_of, whole
+from deniable.epsilon import Epsilon
+from deniable.errors import InvalidValueError
+from deniable.kinds._kind import Kind
+from deniable.mechanisms import Gaussian, Mechanism, VectorLaplace
+from deniable.mechanisms._entries import pack
+from deniable.randomness import WORD
+
+__all__ = ["Vector"]
+
+MOST_DIMENSIONS = 4096
+MOST_FLEET = 10**12
+LARGEST = 1e300
+_L1_STEPS = 1024
+_L2_STEPS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Vector(Kind):
+    """So many quantities, of a norm of `clip` at most.
+
+    Rounded to the grid at random, so that the mean stays exact, a vector becomes longer by up to sqrt(dimensions)
+    steps (l2) or by one step a dimension (l1). The bound, and with it the noise, covers that: the grid is so fine
+    that it adds less than 0.3% of noise.
+    """
+
+    name: ClassVar[str] = "vector"
+    reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
+    mechanisms: ClassVar[tuple[str, ...]] = (Gaussian.name, VectorLaplace.name)
+
+    dimensions: int
+    clip: Fraction
+    norm: str
+    delta: Fraction = Fraction(0)
+
+    @classmethod
+    def read(cls, section: Section) -> Vector | None:
+        """Reads `dimensions`, `clip` and `norm`, and with l2 `delta` and `fleet`."""
+        dimensions = section.take("dimensions", whole(1, MOST_DIMENSIONS))
+        clip = section.take("clip", _a_clip)
+        norm = section.take("norm", one_of(("l1", "l2")))
+        delta = section.take("delta", _a_delta, None)
+        fleet = section.take("fleet", whole(1, MOST_FLEET), None)
+        _check_delta(section, norm, delta, fleet)
+        if dimensions is None or clip is None or norm is None:
+            return None
+        return cls(dimensions, clip, norm, delta or Fraction(0))
+
+    @property
+    def grid(self) -> int:
+        """Steps of a clip."""
+        return _L1_STEPS * self.dimensions if self.norm == "l1" else _L2_STEPS * self._root
+
+    @property
+    def bound(self) -> int:
+        """The greatest norm of a rounded vector, in steps; one step is for what floats leave over."""
+        return self.grid + (self.dimensions if self.norm == "l1" else self._root) + 1
+
+    @property
+    def _root(self) -> int:
+        """The square root of the dimensions, rounded up."""
+        return math.isqrt(self.dimensions - 1) + 1
+
+    def parameters(self) -> dict[str, Any]:
+        """What a vector is, and delta."""
+        return {
+            "dimensions": self.dimensions,
+            "clip": str(self.clip),
+            "norm": self.norm,
+            "delta": str(self.delta),
+        }
+
+    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """One: the entries, in steps of the grid."""
+        fitting = VectorLaplace.name if self.norm == "l1" else Gaussian.name
+        if mechanism not in {"auto", fitting}:
+            raise ValueError(f'norm = "{self.norm}" goes with mechanism = "{fitting}"')
+        if self.norm == "l1":
+            return (VectorLaplace(epsilon, self.dimensions, self.bound),)
+        return (Gaussian(epsilon, self.delta, self.dimensions, self.bound),)
+
+    def check(self, value: Any) -> list[float]:
+        """Takes a list or a tuple of finite numbers, as many as there are dimensions, up to 1e300 in size."""
+        if not isinstance(value, list | tuple) or len(value) != self.dimensions:
+            count = f"{len(value)} of them" if isinstance(value, list | tuple) else repr(value)
+            raise InvalidValueError(f"a vector takes a list of {self.dimensions} numbers, not {count}")
+        for entry in value:
+            if isinstance(entry, bool) or not isinstance(entry, int | float) or not abs(entry) <= LARGEST:
+                raise InvalidValueError(f"a vector takes finite numbers, not {entry!r}")
+        return [float(entry) for entry in value]
+
+    def apart(self) -> tuple[list[float], list[float]]:
+        """A clip on the first axis, both ways."""
+        rest = [0.0] * (self.dimensions - 1)
+        return [float(self.clip), *rest], [-float(self.clip), *rest]
+
+    def clipped(self, value: Sequence[float]) -> list[float]:
+        """The vector, shortened to the clip where it is longer."""
+        length = math.hypot(*value) if self.norm == "l2" else math.fsum(map(abs, value))
+        clip = float(self.clip)
+        return list(value) if length <= clip else [entry / length * clip for entry in value]
+
+    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
+        """The one column; of each entry a neighbouring grid point, by the chance that makes the mean exact."""
+        entries = []
+        for entry in self.clipped(value):
+            place = entry / float(self.clip) * self.grid
+            below = math.floor(place)
+            entries.append(below + (draw() < (place - below) * WORD))
+        return 0, pack(entries)
+
+
+def _a_clip(value: Any) -> Fraction:
+    clip = a_number(value)
+    if clip <= 0:
+        raise ValueError(f"must be greater than 0, not {value}")
+    return clip
+
+
+def _a_delta(value: Any) -> Fraction:
+    delta = a_number(value)
+    if not 0 < delta < 1:
+        raise ValueError(f"must lie between 0 and 1, not at {value}")
+    return delta
+
+
+def _check_delta(section: Section, norm: str | None, delta: Fraction | None, fleet: int | None) -> None:
+    """A delta, and a fleet in which it exposes nobody, are given with l2, and with nothing else."""
+    for key in ("delta", "fleet"):
+        if norm == "l2" and not section.has(key):
+            section.wrong(key, 'missing: norm = "l2" protects but for a chance of delta a device of the fleet')
+        if norm == "l1" and section.has(key):
+            section.wrong(key, 'goes with norm = "l2": an l1 vector is protected without exception')
+    if delta and fleet and delta * fleet >= 1:
+        section.wrong(
+            "delta",
+            f"of a fleet of {fleet} devices it may expose {float(delta * fleet):g}: "
+            f"take less than 1 / {fleet}, better a thousandth of that",
+        )

@@ -1,0 +1,184 @@
+"""Gaussian: discrete Gaussian noise on every entry of a vector of bounded l2 norm, (epsilon, delta)-private.
+
+words:
+  entry        a grid point; a vector's entries have the l2 norm `bound` at most
+  sensitivity  how far two vectors lie apart at most: 2 bound
+  delta        the most by which P(out in R | a) exceeds e^eps P(out in R | b): with that chance, at most, a report
+               tells more than epsilon allows
+  D(s)         the discrete Gaussian: P(x) proportional to e^(-x^2 / (2 s^2)) over the integers
+  step         a draw X_i of D(s) from a table of whole thresholds over 2^128
+  ladder       the noise: X_0 + 4 X_1 + 16 X_2 + ..., `levels` steps
+
+Noise of any size comes from one small table, by a constant number of draws. (Sums of discrete Gaussians: Micciancio
+and Walter, 2017. The sampler of Canonne, Kamath and Steinke, arXiv 2004.00010, takes a time that tells the noise.)
+
+**One lemma**, Poisson's: for real c the sum of e^(-(j-c)^2 / (2 t^2)) over the integers j is sqrt(2 pi) t within a
+factor of 1 +- k, where k = 2.01 e^(-2 pi^2 t^2) < 2^-112 for t >= 2.
+
+**The ladder is D(sigma)**, sigma^2 = s^2 (1 + 16 + ... + 16^(levels-1)). For Y from D(u) and X from D(s),
+P(Y + mX = x) adds up e^(-(x-mj)^2 / (2u^2) - j^2 / (2s^2)) over j; completing the square makes of it
+e^(-x^2 / (2 (u^2 + m^2 s^2))) times a sum of the lemma with t = u s / sqrt(u^2 + m^2 s^2). On the ladder t^2 is
+s^2 / 17 at least, and s^2 >= 68.
+
+**D(sigma) is as private as the continuous Gaussian of variance sigma^2 - 4.** Let y be x + N(0, sigma^2 - 4), and
+round it to the integer k with a chance proportional to e^(-(k-y)^2 / 8), which only processes the output: completing
+the square once more, by the lemma with t = 2, k has the chances of x + D(sigma) within the same factor. This holds
+for all entries at once, so that N(0, sigma^2 - 4) may be calibrated analytically.
+
+**What all of it costs.** Together the factors are less than 1 + 2^-94 for up to 4096 entries: the calibration is for
+e^eps (1 - 2^-80). A step's table is off from D(s) by at most its length / 2^128 in total variation (cut off below
+e^-92, thresholds rounded down); (1 + e^eps) times that, for every step and entry, is taken off delta.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate, product
+from math import isqrt, prod
+from typing import ClassVar
+
+from deniable.epsilon import Epsilon, exp_lower
+from deniable.mechanisms._calibration import deviation
+from deniable.mechanisms._entries import pack, unpack
+from deniable.mechanisms._mechanism import Mechanism
+from deniable.payload import Vector
+from deniable.randomness import word
+
+__all__ = ["Gaussian"]
+
+MOST_DIMENSIONS = 4096
+_BITS = 128
+_CUT = 92
+_LEAST = 68
+"""The least s^2 of a ladder."""
+_SPREAD = 4
+"""The variance that the rounding in the proof takes."""
+_SLACK = 1 - Fraction(1, 1 << 80)
+_SHARE = 1 << 20
+"""The tables may take one part in this of delta."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(Mechanism):
+    """Adds discrete Gaussian noise to every entry."""
+
+    name: ClassVar[str] = "gaussian"
+    tight: ClassVar[bool] = False
+
+    epsilon: Epsilon
+    delta: Fraction
+    dimensions: int
+    """How many entries a vector has."""
+    bound: int
+    """The largest l2 norm."""
+    spread: int = field(init=False)
+    """sigma^2, the variance of the noise."""
+    levels: int = field(init=False)
+    cumulative: tuple[int, ...] = field(init=False, repr=False)
+    """A step's thresholds: it is at most i - reach where a word of 128 bits is below number i."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise ValueError(f"a delta lies between 0 and 1, not at {float(self.delta):g}")
+        if not 1 <= self.dimensions <= MOST_DIMENSIONS:
+            raise ValueError(f"a vector has 1 to {MOST_DIMENSIONS} dimensions, not {self.dimensions}")
+        if self.bound < 1:
+            raise ValueError(f"a bound is at least 1, not {self.bound}")
+        needed = deviation(self.epsilon.exp * _SLACK, self.delta * (1 - Fraction(2, _SHARE))) * 2 * self.bound
+        spread = -int(-needed * needed // 1) + _SPREAD
+        levels = 1
+        while 15 * spread >= _LEAST * (16 ** (levels + 1) - 1):
+            levels += 1
+        object.__setattr__(self, "spread", spread)
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "cumulative", _table(Fraction(16**levels - 1, 30 * spread)))
+        self._check()
+
+    def _check(self) -> None:
+        draws = self.dimensions * self.levels
+        spilt = Fraction(draws * len(self.cumulative), 1 << _BITS) * (1 + self.epsilon.exp)
+        if spilt > self.delta / _SHARE:
+            raise ValueError(f"a delta of {float(self.delta):g} is too small for {draws} draws at this epsilon")
+        try:
+            _ = self.shape
+        except ValueError as error:
+            raise ValueError("the noise does not fit 32 bits: take a larger epsilon, or fewer dimensions") from error
+
+    @property
+    def inputs(self) -> int:  # type: ignore[override]
+        """Packed entries are below this; those of a larger norm are refused."""
+        return 1 << 32 * self.dimensions
+
+    @property
+    def reach(self) -> int:
+        """The farthest step."""
+        return len(self.cumulative) // 2
+
+    @property
+    def shape(self) -> Vector:
+        """An entry and the farthest that its noise goes."""
+        return Vector(self.dimensions, self.bound + self.reach * (4**self.levels - 1) // 3)
+
+    @property
+    def variance(self) -> float:
+        """Of the noise of an entry, in steps of the grid, squared."""
+        return float(self.spread)
+
+    def randomize(self, value: int) -> int:
+        """Every entry with noise."""
+        sums, reach, levels = self.cumulative, self.reach, self.levels
+        sent = []
+        for entry in self._entries(value):
+            noise = 0
+            for _ in range(levels):
+                noise = 4 * noise + bisect_right(sums, word() << 64 | word()) - reach
+            sent.append(entry + noise)
+        return pack(sent)
+
+    def noise(self, size: int) -> Fraction:
+        """P(noise = size), exactly: the last step makes it a multiple of 4, and so on for a quarter of the rest."""
+        chances = {size: 1}
+        for _ in range(self.levels):
+            rest: dict[int, int] = {}
+            for left, chance in chances.items():
+                for step in range(-self.reach + (left + self.reach) % 4, self.reach + 1, 4):
+                    quarter = (left - step) // 4
+                    rest[quarter] = rest.get(quarter, 0) + chance * self._step(step)
+            chances = rest
+        return Fraction(chances.get(0, 0), 1 << _BITS * self.levels)
+
+    def probability(self, payload: int, value: int) -> Fraction:
+        """The product over the entries."""
+        pairs = zip(unpack(payload, self.dimensions), self._entries(value), strict=True)
+        return prod((self.noise(sent - entry) for sent, entry in pairs), start=Fraction(1))
+
+    def payloads(self) -> Iterator[int]:
+        """All vectors within the shape's bound."""
+        most = self.shape.bound
+        return map(pack, product(range(-most, most + 1), repeat=self.dimensions))
+
+    def parameters(self) -> dict[str, int]:
+        """What the table and the ladder are made of."""
+        return {"dimensions": self.dimensions, "bound": self.bound, "spread": self.spread, "levels": self.levels}
+
+    def _step(self, size: int) -> int:
+        """The words that make a step of this size."""
+        place = size + self.reach
+        return self.cumulative[place] - (self.cumulative[place - 1] if place else 0)
+
+    def _entries(self, value: int) -> tuple[int, ...]:
+        entries = unpack(value, self.dimensions)
+        if sum(entry * entry for entry in entries) > self.bound * self.bound:
+            raise ValueError(f"a vector's l2 norm is at most {self.bound}")
+        return entries
+
+
+def _table(rate: Fraction) -> tuple[int, ...]:
+    """The thresholds of P(k) proportional to e^(-rate k^2), as far as the exponent is at most _CUT."""
+    reach = isqrt(int(_CUT / rate))
+    side = [int((1 << 2 * _BITS) / exp_lower(rate * k * k)) for k in range(reach + 1)]
+    sums = list(accumulate([*side[:0:-1], *side]))
+    return tuple((upto << _BITS) // sums[-1] for upto in sums)

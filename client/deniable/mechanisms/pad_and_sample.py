@@ -1,0 +1,131 @@
+"""Pad and sample: of a set of items, a device names one that it draws, by a mechanism that asks for one answer.
+
+words:
+  slot     one of `items` places; each holds an item of the set, or is empty
+  padding  stands for an empty slot: slot i has its own, so that every set fills its slots with different answers
+  inner    asks which answer the drawn slot holds: one of the values, or one of the paddings
+  raised   an epsilon for the inner mechanism that costs the set no more than epsilon
+
+P(y | set) is the mean of P(y | answer) over the slots. (Qin et al., CCS 2016; Wang, Li, Jha, S&P 2018.)
+
+**Randomized response may do more.** A payload names one answer, and one slot at most holds it: of two sets, one sends
+it with (p + (s - 1) q) / s at most, the other with q at least, s being the slots. At e^raised = 1 + s (e^eps - 1) the
+ratio of the two is just e^eps. The other mechanisms support several answers at once, as many as there are slots
+sometimes: there nothing is gained. Paddings that were all alike would lose it too: an empty set would fill every
+slot with the same answer.
+
+An answer of the share f of devices has the chance q + f (p - q) / s to be supported: shares are estimated with
+p' = q + (p - q) / s in place of p. A share's variance is s^2 times the inner mechanism's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from deniable.epsilon import Epsilon, exp_lower
+from deniable.mechanisms._choice import choices, choose
+from deniable.mechanisms._mechanism import Mechanism
+from deniable.mechanisms._support import variance
+from deniable.mechanisms.projective_geometry import ProjectiveGeometryResponse
+from deniable.mechanisms.randomized_response import RandomizedResponse
+from deniable.mechanisms.subset_selection import SubsetSelection
+from deniable.payload import Shape
+from deniable.randomness import below
+
+__all__ = ["PadAndSample"]
+
+_MOST_RAISED = exp_lower(Fraction(31))
+
+
+@dataclass(frozen=True, slots=True)
+class PadAndSample(Mechanism):
+    """Names one of up to `items` of the values."""
+
+    name: ClassVar[str] = "pad_and_sample"
+    tight: ClassVar[bool] = False
+
+    epsilon: Epsilon
+    values: int
+    """Items are the integers below this."""
+    items: int
+    """How many slots there are."""
+    sort: str = "auto"
+    """The name of the inner mechanism; "auto": the one of the least variance."""
+    inner: RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.items <= self.values:
+            raise ValueError(f"of {self.values} values a set has 1 to {self.values}, not {self.items}")
+        object.__setattr__(self, "inner", _inner(self.epsilon, self.values, self.items, self.sort))
+
+    @property
+    def inputs(self) -> int:  # type: ignore[override]
+        """Numbers with a digit a slot, to the base values + 1: the item plus 1, or 0 for an empty slot."""
+        return int((self.values + 1) ** self.items)
+
+    @property
+    def shape(self) -> Shape:
+        """The inner mechanism's."""
+        return self.inner.shape
+
+    @property
+    def p(self) -> Fraction:
+        """The chance that an item of the set is supported."""
+        return self.q + (self.inner.p - self.q) / self.items
+
+    @property
+    def q(self) -> Fraction:
+        """The chance that another item is supported."""
+        return self.inner.q
+
+    def encode(self, items: list[int]) -> int:
+        """The input of a set: its items, which are in order, in the first slots."""
+        return sum((item + 1) * (self.values + 1) ** slot for slot, item in enumerate(items))
+
+    def answers(self, value: int) -> list[int]:
+        """What the slots hold; an item that an earlier slot has is padding."""
+        held: list[int] = []
+        for slot in range(self.items):
+            value, digit = divmod(value, self.values + 1)
+            held.append(digit - 1 if digit and digit - 1 not in held else self.values + slot)
+        return held
+
+    def randomize(self, value: int) -> int:
+        """Whatever the inner mechanism says of the drawn slot."""
+        return self.inner.randomize(self.answers(value)[below(self.items)])
+
+    def probability(self, payload: int, value: int) -> Fraction:
+        """The mean over the slots."""
+        return sum(self.inner.probability(payload, answer) for answer in self.answers(value)) / Fraction(self.items)
+
+    def payloads(self) -> Iterator[int]:
+        """The inner mechanism's."""
+        return self.inner.payloads()
+
+    def parameters(self) -> dict[str, int]:
+        """The slots, the values, and what defines the inner mechanism."""
+        inner = {f"inner_{name}": number for name, number in self.inner.parameters().items()}
+        return {"values": self.values, "items": self.items} | inner
+
+
+def _inner(
+    epsilon: Epsilon, values: int, items: int, sort: str
+) -> RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse:
+    answers = values + items
+    response = RandomizedResponse(_raised(epsilon, items), answers)
+    if sort == response.name:
+        return response
+    if sort == "auto" and variance(response.p, response.q) <= choices(epsilon, answers)[0].variance:
+        return response
+    chosen = choose(epsilon, answers, sort)
+    assert isinstance(chosen, RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse)
+    return chosen
+
+
+def _raised(epsilon: Epsilon, items: int) -> Epsilon:
+    if items == 1:
+        return epsilon
+    return Epsilon.of(f"ln {min(1 + items * (epsilon.exp - 1), _MOST_RAISED)}")
