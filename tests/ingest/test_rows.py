@@ -130,7 +130,7 @@ def a_batch(draw: st.DrawFn) -> Batch:
     return Batch(os.urandom(16), table, 20_000 + epoch, segment, rows(*narrow), wide)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(batches=st.lists(a_batch(), min_size=1, max_size=12), chosen=st.lists(st.booleans(), min_size=12))
 def test_arrays_do_what_plain_python_does(batches: list[Batch], chosen: list[bool]) -> None:
     """Exactly the malformed batches are found, and the others that are kept add exactly what they say."""

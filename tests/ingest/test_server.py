@@ -208,14 +208,17 @@ def test_without_a_store_there_is_no_aggregator(tmp_path: Path) -> None:
 def test_a_signal_drains(tmp_path: Path, number: signal.Signals) -> None:
     """Asked to end, the process exits with 0 and takes its store along; it has run on uvloop."""
     command = [sys.executable, aggregator_main.__file__, str(tmp_path), "0"]
-    environment = {"PYTHONPATH": str(Path(aggregator_main.__file__).parents[1])}
+    environment = aggregator_main.ENVIRONMENT
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stdout
-        port, loop = process.stdout.readline().split()
-        assert int(port) > 0
-        assert loop == "uvloop"
-        process.send_signal(number)
-        assert process.wait(20) == 0
+        try:
+            assert process.stdout
+            port, loop = process.stdout.readline().split()
+            assert int(port) > 0
+            assert loop == "uvloop"
+            process.send_signal(number)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
     assert not (tmp_path / "valkey.sock").exists()
 
 

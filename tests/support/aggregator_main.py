@@ -1,4 +1,4 @@
-"""An aggregator as a process of its own: python aggregator_main.py DATA_DIR PORT.
+"""An aggregator as a process of its own: python aggregator_main.py DATA_DIR PORT, in ENVIRONMENT.
 
 Prints its port and the kind of its event loop when it is ready.
 """
@@ -6,12 +6,16 @@ Prints its port and the kind of its event loop when it is ready.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any, cast
 
 from deniable_aggregator import server
 from support.aggregator_server import LAYOUT
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+"""It finds the modules that the tests find."""
 
 
 def ready(started: server.Server) -> None:

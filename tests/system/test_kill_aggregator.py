@@ -29,7 +29,7 @@ async def aggregator(data_dir: Path, port: int) -> AsyncIterator[tuple[asyncio.s
         str(data_dir),
         str(port),
         stdout=asyncio.subprocess.PIPE,
-        env={"PYTHONPATH": str(Path(aggregator_main.__file__).parents[1])},
+        env=aggregator_main.ENVIRONMENT,
     )
     try:
         assert process.stdout
