@@ -1,0 +1,74 @@
+"""A device that is killed at any moment never sent more than its ledger says, and never the same time twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from deniable import Collection
+from deniable.ledger import charges
+from deniable.state import State
+from support.commands import EDITOR
+from support.recording import recording
+
+KILLS = 25
+EPOCH = 86400
+DEVICE = """
+import sys, time
+import deniable
+collection, endpoint, state, start = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
+begun = time.monotonic()
+clock = lambda: start + (time.monotonic() - begun) * 20 * 86400  # twenty days a second
+settings = deniable.Settings(clock=clock, write_behind=0.02, upload_window=0.0)
+client = deniable.Client(
+    deniable.Collection.load(collection), endpoint=endpoint, state=state, consent=deniable.Consent.GRANTED,
+    segment={"platform": "linux"}, settings=settings, strict=True,
+)
+print("recording", flush=True)
+while True:
+    client.record("dark_mode", True)
+    client.record("browser", "edge")
+    client.record("session_minutes", 12.5)
+    client.flush(0.2)
+"""
+
+
+def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> None:
+    """Over 25 kills: every report that arrived has its charge, and no metric arrived twice for one epoch."""
+    state, collection = tmp_path / "device.db", Collection.load(EDITOR)
+    chance = random.Random(5)
+    with recording() as (endpoint, recorder):
+        for life in range(KILLS):
+            # A device lives for less than two seconds, or forty days: each life begins after the one before.
+            start = str(life * 60 * EPOCH)
+            process = subprocess.Popen(
+                [sys.executable, "-c", DEVICE, EDITOR, endpoint, state, start], stdout=subprocess.PIPE
+            )
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"recording\n"
+            time.sleep(chance.random() * 0.4)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+        requests = list(recorder.requests)
+    with State(state).transaction() as connection:
+        charged = {(charge.metric, charge.start // EPOCH) for charge in charges(connection)}
+    batches = {request.batch_id: request for request in requests}
+    sent = Counter(
+        (collection.columns[row >> 48].metric, request.epoch)
+        for request in batches.values()
+        for (row,) in struct.iter_unpack("<Q", request.rows)
+    )
+    assert len(sent) > 3 * KILLS, "too little arrived to say anything"
+    assert not sent.keys() - charged
+    assert set(sent.values()) == {1}
+    repeated = Counter(request.batch_id for request in requests)
+    assert all(
+        request.SerializeToString() == batches[request.batch_id].SerializeToString() for request in requests
+    ), repeated
