@@ -28,7 +28,7 @@ def draw(mechanism: BitwiseResponse, inputs: Inputs, generator: np.random.Genera
 def flipped(mechanism: BitwiseResponse, bits: Inputs, generator: np.random.Generator) -> NDArray[np.uint64]:
     """The bits, some of them flipped."""
     sent = bits.astype(np.uint64)
-    for flag in range(mechanism.flags):
+    for flag in reversed(range(mechanism.flags)):
         word, place = divmod(flag, 64)
         sent[:, word] ^= coins(generator, mechanism.flips, len(bits)).astype(np.uint64) << np.uint64(place)
     return sent

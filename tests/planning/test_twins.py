@@ -1,0 +1,308 @@
+"""The twins: given the client's words they say what the client says, and their draws follow the exact channels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deniable import randomness
+from deniable.epsilon import Epsilon
+from deniable.mechanisms import (
+    MECHANISMS,
+    BitwiseResponse,
+    Exponential,
+    Gaussian,
+    Hybrid,
+    Laplace,
+    Mechanism,
+    Memoized,
+    MemoizedBitwise,
+    PadAndSample,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SubsetSelection,
+    VectorLaplace,
+)
+from deniable.mechanisms._entries import pack
+from deniable.randomness import WORD
+from deniable_aggregator.planning import twins
+from privacy.channels import detuned
+from privacy.sampling import Plan, design, plan, strays
+
+ONE, TWO, FOUR = (Epsilon.of(number) for number in (1, 2, 4))
+TINY = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism, and inputs of it."""
+
+    mechanism: Mechanism
+    inputs: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.mechanism.name}-{self.mechanism.shape.counters}"
+
+
+SUBJECTS = (
+    Subject(RandomizedResponse(Epsilon.of("ln 3"), 2), (0, 1)),
+    Subject(RandomizedResponse(TWO, 48), (0, 20, 47)),
+    Subject(ProjectiveGeometryResponse.best(TWO, 60), (0, 1, 7, 30, 59)),
+    Subject(ProjectiveGeometryResponse.best(ONE, 300), (0, 17, 299)),
+    Subject(Laplace(FOUR, 20), (0, 11, 20)),
+    Subject(Laplace(ONE, 480), (0, 480)),
+    Subject(Hybrid.best(TWO), (0, 5, 12)),
+    Subject(Exponential(TWO, 7), (0, 3, 6)),
+    Subject(BitwiseResponse(FOUR, 5), (0, 0b10110, 31)),
+    Subject(BitwiseResponse(FOUR, 70), (0, (1 << 70) - 1, 1 << 64 | 5)),
+    Subject(Memoized(RandomizedResponse(FOUR, 3), RandomizedResponse(TWO, 3)), (0, 2)),
+    Subject(MemoizedBitwise(BitwiseResponse(FOUR, 4), BitwiseResponse(TWO, 4)), (0, 0b0110)),
+    Subject(PadAndSample(TWO, 6, 3), (0, 1 + 7 * 4, 3)),
+    Subject(PadAndSample(TWO, 40, 2, "projective_geometry"), (0, 3)),
+    Subject(VectorLaplace(FOUR, 1, 12), (pack([0]), pack([-12]), pack([5]))),
+    Subject(Gaussian(FOUR, TINY, 1, 9), (pack([0]), pack([-9]))),
+    Subject(Gaussian(ONE, TINY, 1, 4000), (pack([0]), pack([4000]))),
+)
+"""All but subset selection, whose twin draws its subsets in another way. Of vectors one entry: a twin draws the first
+word of every entry before the second of any."""
+
+
+def numbers(payloads: NDArray[Any]) -> list[int]:
+    """The payloads as the client has them."""
+    if payloads.ndim == 1:
+        return [int(payload) for payload in payloads]
+    return [int.from_bytes(row.tobytes(), "little") for row in payloads]
+
+
+def drawn(mechanism: Mechanism, value: int, count: int) -> list[int]:
+    """So many draws of the twin."""
+    rows = np.repeat(twins.inputs(mechanism, [value]), count, axis=0)
+    return numbers(twins.draw(mechanism, rows, np.random.default_rng(count)))
+
+
+class Scripted:
+    """A generator that gives the words of a script, and numbers below a limit as the client makes them of words."""
+
+    def __init__(self, words: Sequence[int]) -> None:
+        self._words = iter(words)
+
+    def integers(self, low: int, high: int | None = None, *, size: int, dtype: type = np.int64) -> NDArray[Any]:
+        """Whole numbers below the upper bound."""
+        limit = low if high is None else high
+        fair = (word for word in self._words if word < WORD - WORD % limit)
+        return np.array([next(fair) % limit for _ in range(size)], dtype=dtype)
+
+
+def client(mechanism: Mechanism, value: int, words: Sequence[int]) -> int:
+    """What the client says, given the words."""
+    randomness._buffer[:] = list(words)[::-1]
+    try:
+        return mechanism.randomize(value)
+    finally:
+        randomness._buffer.clear()
+
+
+def edges(mechanism: Mechanism) -> list[int]:
+    """Words next to the thresholds of 64 bits and to the upper parts of larger ones, but for ties with those."""
+    thresholds = [number for number in mechanism.parameters().values() if number > 1 << 32]
+    ties = {number >> 192 for number in thresholds if number > WORD}
+    exact = {number for number in thresholds if number <= WORD}
+    near = {each + off for each in {1, WORD - 1} | ties | exact for off in (-1, 0, 1)}
+    return sorted(word for word in near - ties if 0 <= word < WORD)
+
+
+def script(subject: Subject, random: Random, length: int) -> list[int]:
+    """Random words, some of them next to thresholds."""
+    near = edges(subject.mechanism)
+    return [random.choice(near) if random.random() < 0.3 else random.getrandbits(64) for _ in range(length)]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
+def test_given_the_same_words_a_twin_says_what_the_client_says(subject: Subject) -> None:
+    """300 scripts, random and next to every threshold: the same words make the same payload."""
+    random = Random(5)
+    mechanism = subject.mechanism
+    for value in subject.inputs:
+        rows = twins.inputs(mechanism, [value])
+        for _ in range(300 // len(subject.inputs)):
+            words = script(subject, random, 400)
+            theirs: Any = Scripted(words)
+            # Where the client takes 128 bits, the twin looks at the upper 64; the lower ones decide a tie only.
+            taken = [each for word in words for each in (word, WORD - 1)] if doubled(mechanism) else words
+            assert numbers(twins.draw(mechanism, rows, theirs)) == [client(mechanism, value, taken)]
+
+
+def doubled(mechanism: Mechanism) -> bool:
+    """Whether every draw of the client is of two words."""
+    return isinstance(mechanism, Exponential | Gaussian)
+
+
+@pytest.mark.parametrize("size", [2, 13])
+def test_a_threshold_itself_is_not_below_it(size: int) -> None:
+    """The word that equals a threshold of 64 bits does on both sides what a larger word does."""
+    mechanism = SubsetSelection(ONE, 48, size)
+    for word, named in ((mechanism.inside - 1, True), (mechanism.inside, False)):
+        theirs: Any = Scripted([word, *range(5, 60)])
+        (twin,) = numbers(twins.draw(mechanism, np.array([20]), theirs))
+        assert twin >> 20 & 1 == named
+        assert twin.bit_count() == size
+    response = RandomizedResponse(ONE, 2)
+    for word in (response.lies - 1, response.lies):
+        theirs = Scripted([word])
+        assert numbers(twins.draw(response, np.array([1]), theirs)) == [client(response, 1, [word])]
+
+
+FITTED = (
+    *(Subject(SubsetSelection(TWO, 8, size), (0, 3, 7)) for size in (1, 2, 4)),
+    Subject(RandomizedResponse(Epsilon.of("ln 3"), 2), (1,)),
+    Subject(RandomizedResponse(FOUR, 48), (20,)),
+    Subject(ProjectiveGeometryResponse.best(TWO, 60), (0, 30, 59)),
+    Subject(Laplace(FOUR, 20), (0, 20)),
+    Subject(Laplace(TWO, 7, 1), (3,)),
+    Subject(Hybrid.best(TWO), (0, 5)),
+    Subject(Exponential(TWO, 7), (0, 3)),
+    Subject(BitwiseResponse(FOUR, 4), (0b1010,)),
+    Subject(Memoized(RandomizedResponse(FOUR, 3), RandomizedResponse(FOUR, 3)), (2,)),
+    Subject(MemoizedBitwise(BitwiseResponse(FOUR, 3), BitwiseResponse(FOUR, 3)), (0b011,)),
+    Subject(PadAndSample(FOUR, 6, 2), (1 + 7 * 4,)),
+)
+ENTRIES = (
+    (VectorLaplace(FOUR, 1, 12), -12),
+    (Gaussian(FOUR, TINY, 1, 9), 9),
+    (Gaussian(FOUR, TINY, 1, 20), 0),
+)
+ALARM = 1e-6 / (sum(len(subject.inputs) for subject in FITTED) + len(ENTRIES))
+"""Each fit's share of one false alarm in a million runs. A twin whose epsilon is 5% off passes as seldom."""
+FAR = 400
+"""Beyond the noise that entries have in any sample here: the chance is below 10^-9 in a million draws."""
+
+
+@pytest.mark.parametrize("subject", FITTED, ids=str)
+def test_draws_follow_the_exact_channel(subject: Subject) -> None:
+    """Chi-square goodness of fit, with as many draws as show an epsilon that is 5% off."""
+    for value in subject.inputs:
+        test = plan(subject.mechanism, value, ALARM)
+        assert not strays(test, drawn(subject.mechanism, value, test.reports))
+
+
+@pytest.mark.parametrize("subject", FITTED, ids=str)
+def test_a_twin_of_another_epsilon_is_noticed(subject: Subject) -> None:
+    """The draws of a mechanism whose epsilon is 5% larger are rejected by the same test."""
+    value = subject.inputs[0]
+    test = plan(subject.mechanism, value, ALARM)
+    assert strays(test, drawn(detuned(subject.mechanism), value, test.reports))
+
+
+@pytest.mark.parametrize(("mechanism", "entry"), ENTRIES, ids=lambda each: getattr(each, "name", ""))
+def test_entries_follow_the_exact_noise(mechanism: VectorLaplace | Gaussian, entry: int) -> None:
+    """The same for the noise of one entry; noise of a wrong epsilon is rejected."""
+    test = planned(mechanism, pack([entry]))
+    assert not strays(test, drawn(mechanism, pack([entry]), test.reports))
+    assert strays(test, drawn(detuned(mechanism), pack([entry]), test.reports))
+
+
+def planned(mechanism: VectorLaplace | Gaussian, value: int) -> Plan:
+    """The test of the noise of one entry, as far as it goes in a million draws."""
+    (entry,) = twins.inputs(mechanism, [value])[0].tolist()
+    sent = [pack([entry + size]) for size in range(-FAR, FAR + 1)]
+    right, wrong = (
+        [float(each.probability(payload, value)) for payload in sent] for each in (mechanism, detuned(mechanism))
+    )
+    return design(sent, right, wrong, ALARM)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [VectorLaplace(ONE, 3, 12), Gaussian(ONE, TINY, 3, 9)], ids=lambda each: each.name
+)
+def test_every_entry_of_every_device_has_noise_of_its_own(mechanism: VectorLaplace | Gaussian) -> None:
+    """Entries are not correlated with each other, nor with the next device's: 10^5 draws, within 5.5 / sqrt(10^5).
+
+    A false alarm takes chance once in 2 million runs; noise that is shared is correlated altogether.
+    """
+    value = pack([1, -2, 3])
+    rows = np.repeat(twins.inputs(mechanism, [value]), 100_000, axis=0)
+    noise = twins.draw(mechanism, rows, np.random.default_rng(3)).view("<i4") - rows
+    among = np.corrcoef(np.hstack([noise[:-1], noise[1:]]).T)
+    assert (abs(among - np.eye(6)) < 5.5 / np.sqrt(len(rows))).all()
+    assert noise.var() == pytest.approx(mechanism.variance, rel=0.05)
+
+
+def bits(mechanism: Mechanism, value: int, count: int) -> NDArray[np.float64]:
+    """Draws of wide bitmaps, a column a bit."""
+    rows = np.repeat(twins.inputs(mechanism, [value]), count, axis=0)
+    packed = twins.draw(mechanism, rows, np.random.default_rng(8))
+    return np.unpackbits(packed, axis=1, count=mechanism.shape.size, bitorder="little").astype(np.float64)
+
+
+def test_wide_subsets_treat_all_other_answers_alike() -> None:
+    """Of 70 bits always `size` are set; own, other and pairs of bits are as frequent as uniform subsets make them.
+
+    200,000 draws; each of 2,500 frequencies may lie 6.5 standard deviations off: a false alarm in 5 million runs.
+    """
+    mechanism = SubsetSelection(ONE, 70, 9)
+    own, count = 66, 200_000
+    seen = bits(mechanism, own, count)
+    assert set(seen.sum(axis=1).tolist()) == {9}
+    pairs = seen.T @ seen / count
+    p = float(mechanism.p)
+    others = [
+        p * comb(67, 6) / comb(69, 8) + (1 - p) * comb(67, 7) / comb(69, 9),
+        p * 8 / 69,
+    ]  # two others; own and one
+    expected = np.full((70, 70), others[0])
+    expected[own], expected[:, own] = others[1], others[1]
+    np.fill_diagonal(expected, float(mechanism.q))
+    expected[own, own] = p
+    assert (abs(pairs - expected) < 6.5 * np.sqrt(expected * (1 - expected) / count)).all()
+
+
+def test_wide_flags_are_flipped_each_for_itself() -> None:
+    """Of 70 flags each is flipped as often as it should, and any two as often as independent ones.
+
+    200,000 draws; 2,500 frequencies within 6.5 standard deviations: a false alarm in 5 million runs.
+    """
+    mechanism = BitwiseResponse(Epsilon.of(30), 70)
+    value, count = (1 << 70) - 1 << 3 & (1 << 70) - 1, 200_000
+    truth = np.array([value >> place & 1 for place in range(70)])
+    flipped = abs(bits(mechanism, value, count) - truth)
+    pairs = flipped.T @ flipped / count
+    q = float(mechanism.q)
+    expected = np.full((70, 70), q * q)
+    np.fill_diagonal(expected, q)
+    assert (abs(pairs - expected) < 6.5 * np.sqrt(expected * (1 - expected) / count)).all()
+
+
+def test_every_registered_mechanism_has_a_twin_that_is_held_against_it() -> None:
+    """No mechanism is simulated by anything that is not tested here."""
+    fitted = {type(subject.mechanism) for subject in FITTED} | {type(mechanism) for mechanism, _ in ENTRIES}
+    assert fitted == set(MECHANISMS.values())
+    assert {type(subject.mechanism) for subject in SUBJECTS} == fitted - {SubsetSelection}
+
+
+def test_a_million_answers_take_moments() -> None:
+    """A million booleans in a tenth of a second, and as many subsets of 48 values in a few seconds: best of three.
+
+    Allowed here is three times as long, for machines that are busy.
+    """
+    for mechanism, count, seconds in (
+        (RandomizedResponse(ONE, 2), 10**6, 0.3),
+        (SubsetSelection.best(ONE, 48), 10**6, 6),
+    ):
+        inputs = np.zeros(count, dtype=np.int64)
+        assert min(timed(mechanism, inputs) for _ in range(3)) < seconds
+
+
+def timed(mechanism: Mechanism, inputs: NDArray[np.int64]) -> float:
+    """Seconds of this process's own time for one draw of everybody."""
+    start = time.process_time()
+    twins.draw(mechanism, inputs, np.random.default_rng(1))
+    return time.process_time() - start
