@@ -63,7 +63,7 @@ def test_a_batch_is_what_protobuf_would_write(
 
 
 def test_a_batch_is_sent_by_one_process_at_a_time_and_kept_until_it_is_removed() -> None:
-    """A leased batch is not given out again before the lease ends; put back it is due when told; removed it is gone."""
+    """A leased batch is not given out again before its lease ends; put back, it is due when told."""
     state = State(None)
     batch = Batch.of(b"i" * 16, COLLECTION, 1, 0, [Report(0, 1)])
     with state.transaction() as connection:
