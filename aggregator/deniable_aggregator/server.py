@@ -25,6 +25,7 @@ from deniable.collection import Collection
 from deniable_aggregator.ingest import (
     NAME,
     Batcher,
+    Board,
     Calendar,
     Door,
     FlushSettings,
@@ -83,6 +84,10 @@ class Settings:
     """Seconds for draining."""
     reuse_port: bool = False
     """Other processes may listen on the same port, and share its calls."""
+    board: Path | None = None
+    """The file in which processes that share a port add up what has happened; None: each has its own counts."""
+    worker: int = 0
+    """This process's number on the board."""
 
     def __post_init__(self) -> None:
         if (self.data_dir is None) == (self.redis_url is None):
@@ -112,8 +117,9 @@ class Server:
         services: Sequence[AddService] = (),
         attachments: Sequence[Attachment] = (),
     ) -> None:
-        self.stats = IngestStats()
-        """What has happened at ingest."""
+        self._board = Board(settings.board) if settings.board else None
+        self.stats = self._board.join(settings.worker) if self._board else IngestStats()
+        """What has happened at ingest, in this process."""
         self.port = 0
         """Where it listens, once it is started."""
         self._settings = settings
@@ -129,6 +135,10 @@ class Server:
         self._store: Store | None = None
         self._names: tuple[str, ...] = ()
         self._draining = False
+
+    def totals(self) -> IngestStats:
+        """What has happened at ingest, in all processes of the board."""
+        return self._board.total() if self._board else self.stats
 
     @property
     def store(self) -> Store:

@@ -6,6 +6,17 @@ from deniable_aggregator.ingest.admission import Calendar, Door
 from deniable_aggregator.ingest.batcher import Batcher, FlushSettings
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.service import NAME, ReportService
-from deniable_aggregator.ingest.stats import IngestStats
+from deniable_aggregator.ingest.stats import Board, Histogram, IngestStats
 
-__all__ = ["NAME", "Batcher", "Calendar", "Door", "FlushSettings", "IngestStats", "Layout", "ReportService"]
+__all__ = [
+    "NAME",
+    "Batcher",
+    "Board",
+    "Calendar",
+    "Door",
+    "FlushSettings",
+    "Histogram",
+    "IngestStats",
+    "Layout",
+    "ReportService",
+]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -175,6 +176,7 @@ class Batcher:
 
     async def _finish(self, shard: int, waiting: _Waiting) -> None:
         outcomes: list[Outcome] = [STORE_UNAVAILABLE] * len(waiting.batches)
+        began = time.perf_counter()
         try:
             flush = Flush(waiting.batches)
             outcomes = flush.outcomes
@@ -184,7 +186,7 @@ class Batcher:
             self._note_store(error)
         finally:
             self._waiting_bytes -= waiting.size
-            self._count(waiting.batches, outcomes)
+            self._count(waiting.batches, outcomes, time.perf_counter() - began)
             waiting.outcomes.set_result(outcomes)
 
     def _note_store(self, error: StoreError | None) -> None:
@@ -196,10 +198,12 @@ class Batcher:
             _LOG.warning("the store takes batches again")
         self._store_failed = error is not None
 
-    def _count(self, batches: list[Batch], outcomes: list[Outcome]) -> None:
+    def _count(self, batches: list[Batch], outcomes: list[Outcome], seconds: float) -> None:
         stats = self._stats
         stats.waiting -= len(batches)
         stats.flushes += 1
+        stats.flush_seconds.observe(seconds)
+        stats.flush_batches.observe(len(batches))
         for batch, outcome in zip(batches, outcomes, strict=True):
             if outcome is Stored.NOW:
                 stats.accepted += 1
@@ -207,4 +211,5 @@ class Batcher:
             elif outcome is Stored.BEFORE:
                 stats.duplicate += 1
             else:
-                stats.refuse(outcome)
+                stats.refused[outcome.reason] += 1
+        stats.publish()

@@ -1,13 +1,60 @@
-"""What has happened at ingest since this process began, as plain numbers for whoever shows them."""
+"""What has happened at ingest, as plain numbers for whoever shows them, and the board where processes add them up.
+
+words:
+  board  one small file, mapped into memory, in which every worker has a slot. A worker writes its counts there
+         before it answers, so what was acknowledged is counted even when it is killed in the next moment; and
+         when it is started again it goes on from what its slot says
+"""
 
 from __future__ import annotations
 
+import json
+import mmap
+import os
+from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
 from deniable_aggregator.ingest.refusal import Refusal
 
-__all__ = ["IngestStats"]
+__all__ = ["Board", "Histogram", "IngestStats"]
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_BATCHES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+_SLOTS = 256
+_SLOT_BYTES = 4096
+_PAGE_BYTES = _SLOT_BYTES // 2 - 8
+"""A slot is a number and two pages, which are written in turn; the number says how often, so that the page that it
+points to is always whole: its writer may be killed at any moment."""
+
+
+@dataclass(slots=True)
+class Histogram:
+    """How many values there were up to each bound, and beyond the last."""
+
+    bounds: tuple[float, ...]
+    counts: list[int] = field(default_factory=list)
+    """One for each bound, of the values above the bound before; and one for those above all bounds."""
+    total: float = 0.0
+    """The sum of the values."""
+
+    def __post_init__(self) -> None:
+        self.counts = self.counts or [0] * (len(self.bounds) + 1)
+
+    def observe(self, value: float) -> None:
+        """Count a value."""
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+
+def _seconds() -> Histogram:
+    return Histogram(_SECONDS)
+
+
+def _batches() -> Histogram:
+    return Histogram(_BATCHES)
 
 
 @dataclass(slots=True)
@@ -28,7 +75,109 @@ class IngestStats:
     """Flushes that the store did not take, by kind of error."""
     waiting: int = 0
     """Batches that wait now."""
+    flush_seconds: Histogram = field(default_factory=_seconds)
+    """How long flushes took: checking, adding up and storing."""
+    flush_batches: Histogram = field(default_factory=_batches)
+    """How many batches they had."""
+    slot: memoryview | None = field(default=None, repr=False, compare=False)
+    """This process's part of a board."""
 
     def refuse(self, refusal: Refusal) -> None:
         """Count a refused batch."""
         self.refused[refusal.reason] += 1
+        self.publish()
+
+    def publish(self) -> None:
+        """Write the counts to the board, where there is one."""
+        if self.slot is not None:
+            _write(self.slot, {name: _plain(getattr(self, name)) for name in _COUNTED})
+
+    def add(self, other: IngestStats) -> None:
+        """Add the counts of another process, or of an earlier one."""
+        self.accepted += other.accepted
+        self.reports += other.reports
+        self.duplicate += other.duplicate
+        self.flushes += other.flushes
+        self.waiting += other.waiting
+        self.refused.update(other.refused)
+        self.store_errors.update(other.store_errors)
+        for own, its in ((self.flush_seconds, other.flush_seconds), (self.flush_batches, other.flush_batches)):
+            own.counts = [mine + more for mine, more in zip(own.counts, its.counts, strict=True)]
+            own.total += its.total
+
+
+_COUNTED = tuple(each.name for each in fields(IngestStats) if each.name != "slot")
+
+
+def _plain(value: Any) -> Any:
+    return [value.bounds, value.counts, value.total] if isinstance(value, Histogram) else value
+
+
+def _write(slot: memoryview, counts: dict[str, Any]) -> None:
+    text = json.dumps(counts).encode()
+    if len(text) > _PAGE_BYTES:
+        raise ValueError("a slot of the board is too small for the counts")
+    written = slot[:8].cast("q")
+    page = _page(slot, written[0] + 1)
+    page[: len(text)] = text
+    page[len(text) :] = b" " * (_PAGE_BYTES - len(text))
+    written[0] += 1
+
+
+def _read(slot: memoryview) -> IngestStats:
+    written = slot[:8].cast("q")
+    while True:
+        before = written[0]
+        text = bytes(_page(slot, before))
+        if written[0] == before:
+            return _parsed(text) if before else IngestStats()
+
+
+def _page(slot: memoryview, number: int) -> memoryview:
+    start = 8 + number % 2 * _PAGE_BYTES
+    return slot[start : start + _PAGE_BYTES]
+
+
+def _parsed(text: bytes) -> IngestStats:
+    counts = json.loads(text)
+    for name in ("flush_seconds", "flush_batches"):
+        counts[name] = Histogram(tuple(counts[name][0]), *counts[name][1:])
+    for name in ("refused", "store_errors"):
+        counts[name] = Counter(counts[name])
+    return IngestStats(**counts)
+
+
+class Board:
+    """The counts of all workers of one aggregator."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            os.ftruncate(descriptor, _SLOTS * _SLOT_BYTES)
+            self._memory = memoryview(mmap.mmap(descriptor, _SLOTS * _SLOT_BYTES))
+        finally:
+            os.close(descriptor)
+
+    def join(self, number: int) -> IngestStats:
+        """The counts of the worker with this number, going on from what an earlier one has left."""
+        if not 0 <= number < _SLOTS:
+            raise ValueError(f"a board has slots 0 to {_SLOTS - 1}, not {number}")
+        slot = self._slot(number)
+        stats = _read(slot)
+        stats.waiting = 0
+        stats.slot = slot
+        stats.publish()
+        return stats
+
+    def total(self) -> IngestStats:
+        """The counts of all workers, added up."""
+        total = IngestStats()
+        for number in range(_SLOTS):
+            slot = self._slot(number)
+            if any(slot[:8]):
+                total.add(_read(slot))
+        return total
+
+    def _slot(self, number: int) -> memoryview:
+        return self._memory[number * _SLOT_BYTES : (number + 1) * _SLOT_BYTES]
