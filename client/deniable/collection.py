@@ -289,7 +289,7 @@ class _Reader:
             if instantaneous:
                 mechanisms = kind.memoized(epsilon, instantaneous, mechanism)
             else:
-                mechanisms = kind.columns(epsilon, mechanism)
+                mechanisms = (kind.remembered if memoize else kind.columns)(epsilon, mechanism)
         except ValueError as error:
             section.wrong("", str(error))
             return None

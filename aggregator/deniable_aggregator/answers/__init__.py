@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
-from deniable.kinds import Boolean, Category, Flags, Number, Ordinal, Set, Vector
-from deniable_aggregator.answers import boolean, category, flags, number, ordinal, sets, vector
+from deniable.kinds import Boolean, Category, Count, Flags, Number, Ordinal, Set, Vector
+from deniable_aggregator.answers import boolean, category, count, flags, number, ordinal, sets, vector
 from deniable_aggregator.answers._estimate import Estimate, Measure, Row
 from deniable_aggregator.estimators import Target
 
@@ -33,6 +33,7 @@ _ROOMS: dict[str, _Room] = {
     Boolean.name: boolean,
     Category.name: category,
     Number.name: number,
+    Count.name: count,
     Ordinal.name: ordinal,
     Flags.name: flags,
     Set.name: sets,

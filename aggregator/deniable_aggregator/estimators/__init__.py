@@ -12,6 +12,7 @@ from deniable.mechanisms import (
     BitwiseResponse,
     Exponential,
     Gaussian,
+    Hybrid,
     Laplace,
     Mechanism,
     Memoized,
@@ -26,6 +27,7 @@ from deniable_aggregator.estimators import (
     bitwise_response,
     exponential,
     gaussian,
+    hybrid,
     laplace,
     memoized,
     pad_and_sample,
@@ -35,7 +37,7 @@ from deniable_aggregator.estimators import (
     vector_laplace,
 )
 from deniable_aggregator.estimators._frequencies import Frequencies
-from deniable_aggregator.estimators._means import Means
+from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
@@ -44,6 +46,7 @@ __all__ = [
     "Entries",
     "Frequencies",
     "Means",
+    "OneBit",
     "Ranks",
     "Shares",
     "Target",
@@ -70,6 +73,7 @@ _ENTRIES: dict[str, Callable[[Any, NDArray[np.int64]], Entries]] = {
 }
 _MEANS: dict[str, Callable[[Any, NDArray[np.int64]], Means]] = {
     Laplace.name: laplace.means,
+    Hybrid.name: hybrid.means,
 }
 
 
@@ -82,9 +86,11 @@ def frequencies(mechanism: Mechanism, counters: NDArray[np.int64]) -> Frequencie
     return _FREQUENCIES[mechanism.name](mechanism, counters)
 
 
-def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means:
-    """What the mechanism's input is on average."""
-    return _MEANS[mechanism.name](mechanism, counters)
+def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means | OneBit:
+    """Where on its range a quantity lies on average; mechanisms that count tell it from one of two ends."""
+    if mechanism.name in _MEANS:
+        return _MEANS[mechanism.name](mechanism, counters)
+    return OneBit(frequencies(mechanism, counters))
 
 
 def ranks(mechanism: Mechanism, counters: NDArray[np.int64]) -> Ranks:

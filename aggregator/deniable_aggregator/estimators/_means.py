@@ -1,42 +1,186 @@
-"""Means: what a quantity is on average, from how many reports there are, their sum and the sum of their squares.
+"""Means: what a quantity is on average and how much devices differ, from what their reports add up to.
 
 words:
-  scale, offset    a report y stands for the quantity offset + scale y
-  noise            the variance of one report around its device's quantity, in units of y; what is known of it
+  share    where on its range a quantity lies, from 0 to 1
+  level    the integer that a report counts as: on average `origin` + `span` times the share
+  noise    how far a report's level is from what its device's share makes it on average
+  spread   the variance of the shares over the population
+
+**Means.** From the sum and the sum of squares alone, intervals are Student's, as `_intervals` has them. Where reports
+are counted by level, the sum of cubes is known too, and with it how skewed they are: the interval is moved to the
+longer tail by half of what Johnson (1978) would move it, and the variance is never taken for less than the noise's.
+Up to epsilon 4, 95% intervals then cover 94% of the time from n = 50 on, and from n = 1,000 on they are 3% wider at
+most than if the variance were known. (Untouched, they cover 91.1% at n = 50 and epsilon 4 where 5% of devices are at
+the other end of the range; moved all the way, 90% where 1% are, for few reports exaggerate skewness as often as they
+hide it.)
+
+**Spread.** The variance s^2 of the levels is the spread plus the noise's variance, in squared spans. How far s^2 may
+be off depends on fourth moments. Sums of squares do not show these; but a share x lies within 0 and 1. With another
+device's x', 2 E(x - m)^4 + 6 spread^2 = E(x - x')^4 <= E(x - x')^2 = 2 spread: the fourth moment of the shares is at
+most spread (1 - 3 spread), as it is where every device is at one end or the other. With noise y, where E(y | x) = 0
+and E(y^3 | x) is at most t in size,
+
+    E(level - mean)^4 <= spread (1 - 3 spread) + 6 spread E y^2 + 4 t sqrt(spread) + E y^4.
+
+Where fourth powers are counted their own mean is taken if it is less, with all of the spread that it does not show
+added as if it were as far out as can be. The interval holds every spread within its own reach of s^2, as Wilson's
+interval does with rates. It covers 96% of the time or more: what is not known makes it wider.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
 from deniable_aggregator.estimators._target import Target
 
-__all__ = ["Means"]
+__all__ = ["Means", "Noise", "OneBit"]
+
+_LARGEST = 0.25
+"""The largest spread: half of the devices at either end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What is known of the noise, in levels, whatever the quantities are."""
+
+    least: float
+    """Its variance is at least this."""
+    most: float
+    """Its variance is at most this; more than the least where values are rounded to one of two inputs."""
+    third: float
+    """Its third moment is at most this."""
+    fourth: float
+    """Its fourth moment is at most this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Sums of reports about one quantity."""
+    """Sums of levels."""
 
     reports: int
-    """How many there are."""
-    total: int
-    """Their sum."""
-    squares: int
-    """The sum of their squares."""
-    offset: float
-    """What a report of 0 stands for, in steps of the grid."""
-    noise: float
-    """The variance that the mechanism adds to every report."""
+    """How many reports there are."""
+    sums: tuple[int, ...]
+    """Of their levels, of the levels' squares, and where these are known of their cubes and fourth powers."""
+    origin: float
+    """The level of a share of 0, on average."""
+    span: float
+    """How much more that of a share of 1 is."""
+    noise: Noise
+    """Around them."""
 
     def estimate(self, confidence: float, target: Target) -> tuple[float, float, float, float]:
-        """The mean, its standard error, and its interval, in steps of the grid."""
-        value, error, low, high = mean(self.reports, self.total, self.squares, confidence, self.noise)
-        if target is Target.REPORTING and self.reports:
-            error = math.sqrt(self.noise / self.reports)
-            reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
+        """The mean share, its standard error, and its interval."""
+        n = self.reports
+        value, error, low, high = mean(n, self.sums[0], self.sums[1], confidence, self.noise.least)
+        if target is Target.REPORTING and n:
+            error = math.sqrt(self.noise.most / n)
+            reach = _quantile(confidence) * error
             low, high = value - reach, value + reach
-        return value + self.offset, error, low + self.offset, high + self.offset
+        elif len(self.sums) > 2 and n > 2:
+            times = (high - value) / error
+            error = max(error, math.sqrt(self.noise.least / n))
+            middle = value + self._third_moment() * (1 + 2 * times**2) / (12 * error**2 * n**2)
+            low, high = middle - times * error, middle + times * error
+        share, low, high = ((level - self.origin) / self.span for level in (value, low, high))
+        return share, error / self.span, low, high
+
+    def _third_moment(self) -> float:
+        """Of the levels around their mean: Fisher's unbiased estimate."""
+        n, (first, second, third, *_) = self.reports, self.sums
+        return (n**2 * third - 3 * n * first * second + 2 * first**3) / (n * (n - 1) * (n - 2))
+
+    def _fourth_moment(self) -> float:
+        """Of the levels around their mean, in spans; infinite where it is not known."""
+        if len(self.sums) < 4:
+            return math.inf
+        n, (first, second, third, fourth) = self.reports, self.sums
+        return (
+            (n**3 * fourth - 4 * n**2 * first * third + 6 * n * first**2 * second - 3 * first**4)
+            / n**4
+            / self.span**4
+        )
+
+    def deviation(self, confidence: float, target: Target) -> tuple[float, float, float, float]:
+        """The standard deviation of the shares, its standard error (nan where it is 0), and its interval."""
+        n = self.reports
+        if n < 2:
+            return math.nan, math.nan, 0.0, math.sqrt(_LARGEST)
+        first, second, *_ = self.sums
+        variance = (n * second - first**2) / (n * (n - 1)) / self.span**2
+        uncertainty = self._uncertainty(variance, target)
+
+        def error(spread: float) -> float:
+            return math.sqrt(max(uncertainty(spread), 0.0) / n)
+
+        z = _quantile(confidence)
+        value = max(variance - self.noise.least / self.span**2, 0.0)
+        high = _least(lambda spread: spread - value > z * error(spread), value)
+        least = variance - self.noise.most / self.span**2
+        low = 0.0 if least <= z * error(0.0) else _least(lambda spread: least - spread <= z * error(spread), 0.0)
+        root = math.sqrt(value)
+        own = error(min(value, _LARGEST)) / (2 * root) if root else math.nan
+        return root, own, math.sqrt(low), math.sqrt(high)
+
+    def _uncertainty(self, variance: float, target: Target) -> Callable[[float], float]:
+        """For every spread, the most that n times the variance of s^2 can be when s^2 was found to be `variance`.
+
+        It is E(level - mean)^4 - V^2 + 2 V^2 / (n - 1), where V = E(level - mean)^2; for given devices, the part of
+        the noise in it.
+        """
+        least, most = self.noise.least / self.span**2, self.noise.most / self.span**2
+        third, fourth = self.noise.third / self.span**3, self.noise.fourth / self.span**4
+        shown = self._fourth_moment()
+
+        def of_population(spread: float) -> float:
+            whole = (spread + least) ** 2
+            possible = spread * (1 - 3 * spread) + 6 * spread * most + 4 * third * math.sqrt(spread) + fourth
+            hidden = max(spread + least - variance, 0.0) * (1 + 6 * most)
+            return min(possible, shown + hidden) - whole + 2 * whole / (self.reports - 1)
+
+        def of_noise(spread: float) -> float:
+            return 4 * spread * most + 4 * third * math.sqrt(spread) + fourth - least**2
+
+        return of_noise if target is Target.REPORTING else of_population
+
+
+@dataclass(frozen=True, slots=True)
+class OneBit:
+    """How many reports say that they are from the upper end of the range; a share lies between the ends by chance."""
+
+    frequencies: Frequencies
+    """Of the two ends."""
+
+    @property
+    def reports(self) -> int:
+        """How many there are."""
+        return self.frequencies.reports
+
+    def estimate(self, confidence: float, target: Target) -> tuple[float, float, float, float]:  # noqa: ARG002
+        """The mean share, its standard error, and its interval.
+
+        It is the same for both targets: given the devices, reports are bits with various chances, and their number is
+        at most as uncertain as if all chances were the same (Hoeffding, 1956), which they may be.
+        """
+        lows, highs = self.frequencies.intervals(confidence, Target.POPULATION)
+        error = self.frequencies.std_errors(Target.POPULATION)
+        return float(self.frequencies.values[1]), float(error[1]), float(lows[1]), float(highs[1])
+
+
+def _quantile(confidence: float) -> float:
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _least(beyond: Callable[[float], bool], start: float) -> float:
+    """The least spread from `start` on that is beyond, where all larger ones are too; at most the largest spread."""
+    low, high = start, _LARGEST
+    if low >= high or not beyond(high):
+        return high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return high

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from deniable.kinds._kind import Kind
+from deniable.kinds._quantity import Quantity
 from deniable.kinds.boolean import Boolean
 from deniable.kinds.category import Category
+from deniable.kinds.count import Count
 from deniable.kinds.flags import Flags
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
 from deniable.kinds.vector import Vector
 
-__all__ = ["KINDS", "Boolean", "Category", "Flags", "Kind", "Number", "Ordinal", "Set", "Vector"]
+__all__ = ["KINDS", "Boolean", "Category", "Count", "Flags", "Kind", "Number", "Ordinal", "Quantity", "Set", "Vector"]
 
 KINDS: dict[str, type[Kind]] = {
-    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Flags, Set, Vector)
+    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Flags, Set, Vector)
 }
 """Every kind, by name."""

@@ -54,6 +54,10 @@ class Kind(ABC):
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """Its columns at this epsilon, by the mechanism named or by the best ("auto")."""
 
+    def remembered(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """Its columns when answers are remembered, and sent as they are remembered."""
+        return self.columns(epsilon, mechanism)
+
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Its columns when answers are remembered at one epsilon and randomised afresh at another."""
         raise ValueError(f"a {self.name} has no second randomisation: leave out instantaneous_epsilon")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -11,9 +9,8 @@ from typing import Any, ClassVar
 from deniable._section import Section, a_number, a_text
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
-from deniable.kinds._kind import Kind
-from deniable.mechanisms import Laplace, Mechanism
-from deniable.randomness import WORD
+from deniable.kinds._quantity import ONE_BIT, Quantity
+from deniable.mechanisms import Hybrid, Laplace, Mechanism, RandomizedResponse
 
 __all__ = ["Number"]
 
@@ -23,12 +20,12 @@ LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Kind):
-    """A quantity from `low` to `high`, on a public grid of `step`; what lies outside counts as the nearest end."""
+class Number(Quantity):
+    """A quantity from `low` to `high`; what lies outside counts as the nearest end. Laplace noise is in steps."""
 
     name: ClassVar[str] = "number"
     reducers: ClassVar[tuple[str, ...]] = ("last", "mean", "sum", "max", "min", "sample")
-    mechanisms: ClassVar[tuple[str, ...]] = (Laplace.name,)
+    mechanisms: ClassVar[tuple[str, ...]] = (ONE_BIT, Hybrid.name, Laplace.name)
 
     low: Fraction
     high: Fraction
@@ -47,6 +44,11 @@ class Number(Kind):
             )
         if self.steps > MOST_STEPS:
             raise ValueError(f"has {self.steps} steps; at most {MOST_STEPS} are possible: use a larger step")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the range."""
+        return float(self.low), float(self.high)
 
     @property
     def steps(self) -> int:
@@ -71,9 +73,11 @@ class Number(Kind):
         """The grid and the unit."""
         return {"range": [str(self.low), str(self.high)], "step": str(self.step), "unit": self.unit}
 
-    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
-        """One: the place on the grid."""
-        return (Laplace(epsilon, self.steps),)
+    def build(self, epsilon: Epsilon, name: str) -> Mechanism:
+        """Any of the three."""
+        if name == ONE_BIT:
+            return RandomizedResponse(epsilon, 2)
+        return Hybrid.best(epsilon) if name == Hybrid.name else Laplace(epsilon, self.steps)
 
     def check(self, value: Any) -> float:
         """Takes any finite number, up to 1e300."""
@@ -83,14 +87,7 @@ class Number(Kind):
 
     def apart(self) -> tuple[float, float]:
         """The two ends."""
-        return float(self.low), float(self.high)
-
-    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
-        """The one column; a neighbouring grid point, each with the chance that makes the mean exact."""
-        low, high, last = float(self.low), float(self.high), columns[0].inputs - 1
-        place = (min(max(value, low), high) - low) * last / (high - low)  # in this order whole steps stay whole
-        below = min(math.floor(place), last)
-        return 0, min(below + (draw() < (place - below) * WORD), last)
+        return self.ends
 
 
 def _range(value: Any) -> tuple[Fraction, Fraction]:

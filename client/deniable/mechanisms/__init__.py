@@ -7,6 +7,7 @@ from deniable.mechanisms._mechanism import Mechanism
 from deniable.mechanisms.bitwise_response import BitwiseResponse
 from deniable.mechanisms.exponential import Exponential
 from deniable.mechanisms.gaussian import Gaussian
+from deniable.mechanisms.hybrid import Hybrid
 from deniable.mechanisms.laplace import Laplace
 from deniable.mechanisms.memoized import Memoized
 from deniable.mechanisms.memoized_bitwise import MemoizedBitwise
@@ -22,6 +23,7 @@ __all__ = [
     "Choice",
     "Exponential",
     "Gaussian",
+    "Hybrid",
     "Laplace",
     "Mechanism",
     "Memoized",
@@ -40,6 +42,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     SubsetSelection.name: SubsetSelection,
     ProjectiveGeometryResponse.name: ProjectiveGeometryResponse,
     Laplace.name: Laplace,
+    Hybrid.name: Hybrid,
     Memoized.name: Memoized,
     Exponential.name: Exponential,
     BitwiseResponse.name: BitwiseResponse,

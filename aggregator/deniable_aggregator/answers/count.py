@@ -1,0 +1,10 @@
+"""Count: the mean, the total of the devices that reported, and where reports show it the standard deviation."""
+
+from __future__ import annotations
+
+from deniable_aggregator.answers._quantities import quantity_answer, quantity_truth
+
+__all__ = ["answer", "truth"]
+
+answer = quantity_answer
+truth = quantity_truth

@@ -1,0 +1,46 @@
+"""Hybrid: a report counts as its output's level."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.mechanisms import Hybrid
+from deniable.mechanisms.hybrid import WIDTH
+from deniable.randomness import WORD
+from deniable_aggregator.estimators._means import Means, Noise
+
+__all__ = ["means"]
+
+
+def means(mechanism: Hybrid, counters: NDArray[np.int64]) -> Means:
+    """Counters: how often each output was sent."""
+    counts = [int(count) for count in counters]
+    sums = tuple(
+        sum(count * level**power for count, level in zip(counts, mechanism.levels, strict=True)) for power in range(5)
+    )
+    low, high = (float(end) for end in mechanism.ends)
+    return Means(sums[0], sums[1:], low, high - low, _noise(mechanism))
+
+
+@lru_cache(maxsize=256)
+def _noise(mechanism: Hybrid) -> Noise:
+    """From the whole channel, and from the middles between two places, where a value is either at random."""
+    inside, first = mechanism.inside / WORD, np.arange(mechanism.inputs)[:, np.newaxis]
+    channel = np.full((mechanism.inputs, mechanism.outputs), (1 - inside) / (mechanism.inputs - 1))
+    channel[first, first + np.arange(WIDTH)] = inside / WIDTH
+    levels = np.array(mechanism.levels, dtype=np.float64)
+    everywhere = np.concatenate([channel, (channel[1:] + channel[:-1]) / 2])
+
+    def moment(chances: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+        deviation = levels - (chances @ levels)[:, np.newaxis]
+        return np.asarray((chances * deviation**order).sum(axis=1))
+
+    return Noise(
+        float(moment(channel, 2).min()),
+        float(moment(everywhere, 2).max()),
+        float(abs(moment(everywhere, 3)).max()),
+        float(moment(everywhere, 4).max()),
+    )
