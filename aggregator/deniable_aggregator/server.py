@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 from collections.abc import Callable, Iterable, Sequence
@@ -136,6 +137,16 @@ class Server:
         self._names: tuple[str, ...] = ()
         self._draining = False
 
+    @property
+    def calendar(self) -> Calendar:
+        """Which epochs are accepted."""
+        return self._settings.calendar
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The collections, as far as ingest is concerned."""
+        return self._layouts
+
     def totals(self) -> IngestStats:
         """What has happened at ingest, in all processes of the board."""
         return self._board.total() if self._board else self.stats
@@ -253,9 +264,17 @@ def serve(
     attachments: Sequence[Attachment] = (),
     ready: Callable[[Server], None] | None = None,
 ) -> None:
-    """`run`, on uvloop where there is one."""
+    """`run` in a process of its own, on uvloop where there is one."""
+
+    def started(server: Server) -> None:
+        # What has been loaded stays: the collector need not look at it again (4% of the time under load).
+        gc.collect()
+        gc.freeze()
+        if ready:
+            ready(server)
+
     with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
-        runner.run(run(settings, collections, services, attachments, ready))
+        runner.run(run(settings, collections, services, attachments, started))
 
 
 def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop]:

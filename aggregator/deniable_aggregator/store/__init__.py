@@ -14,7 +14,7 @@ from deniable_aggregator.store.errors import (
     StoreUnavailable,
 )
 from deniable_aggregator.store.keys import CounterKey, Window
-from deniable_aggregator.store.store import ID_BYTES, Admission, Store
+from deniable_aggregator.store.store import ID_BYTES, Admission, Store, StoreStatus
 
 __all__ = [
     "ID_BYTES",
@@ -30,6 +30,7 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreFull",
+    "StoreStatus",
     "StoreUnavailable",
     "Window",
 ]

@@ -43,6 +43,19 @@ if #known > 0 then
 end
 
 -- Lua's numbers are exact to 2^53: an int64 is added as a low half without and a high half with a sign.
+local function sum(stored, added, at)
+  local al, ah = read('<I4i4', stored)
+  local bl, bh = read('<I4i4', added, at)
+  local low, high = al + bl, ah + bh
+  if low >= HALF then
+    low, high = low - HALF, high + 1
+  end
+  if high < TOP and high >= -TOP then
+    return write('<I4i4', low, high)
+  end
+end
+
+-- The same for counters that follow each other, many at once.
 local function sums(stored, added, at)
   local parts = {}
   local last = at + #stored - 1
@@ -69,7 +82,7 @@ local function sums(stored, added, at)
 end
 
 local fresh = {}
-local changes = {}
+local changes, changed, offset, value = 0, {}, {}, {}
 local run, at = 1, 1
 for k = 1, #ARGV[3] / 12 do
   local key = KEYS[windows + k]
@@ -83,11 +96,13 @@ for k = 1, #ARGV[3] / 12 do
     elseif #stored ~= 8 * length then
       return redis.error_reply('DAMAGED ' .. key .. ' is shorter than its column')
     end
-    local sum = sums(stored, ARGV[5], at)
-    if not sum then
+    local add = length == 1 and sum or sums
+    local result = add(stored, ARGV[5], at)
+    if not result then
       return redis.error_reply('OVERFLOW ' .. key .. ' would leave 64 bits')
     end
-    changes[#changes + 1] = { key, 8 * first, sum }
+    changes = changes + 1
+    changed[changes], offset[changes], value[changes] = key, 8 * first, result
     run, at = run + 8, at + 8 * length
   end
 end
@@ -104,8 +119,8 @@ end
 for key, new in pairs(fresh) do
   redis.call('SETRANGE', key, new[1], '\0')
 end
-for i = 1, #changes do
-  redis.call('SETRANGE', changes[i][1], changes[i][2], changes[i][3])
+for i = 1, changes do
+  redis.call('SETRANGE', changed[i], offset[i], value[i])
 end
 for key, new in pairs(fresh) do
   redis.call('EXPIRE', key, new[2])

@@ -22,7 +22,7 @@ IntArray = NDArray[np.int64]
 
 _BRIDGE = 8
 """Entries of a key up to this far apart share a run: the script takes as long to reach for another run as
-to add eight counters of the one at hand (1.5 against 0.18 microseconds)."""
+to add the counters in between (measured: 1.8 microseconds a run, 0.18 a counter)."""
 
 _MAX_COUNTERS = 1 << 26
 """A Redis string holds 512 MB."""

@@ -9,6 +9,7 @@ batch repeats it, and the id takes care of the rest.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
@@ -24,7 +25,7 @@ from deniable_aggregator.store.additions import Additions, IntArray, pack
 from deniable_aggregator.store.errors import CounterOverflow, ShardMismatch, StoreError, StoreFull, StoreUnavailable
 from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, seen_name
 
-__all__ = ["ID_BYTES", "Admission", "Store"]
+__all__ = ["ID_BYTES", "Admission", "Store", "StoreStatus"]
 
 ID_BYTES = 16
 """The length of a batch's id."""
@@ -42,6 +43,21 @@ class Admission(NamedTuple):
     """Seconds from now for which the ids are remembered, at the least."""
     keep: int
     """Seconds from now for which the counters are kept, from when they begin."""
+
+
+class StoreStatus(NamedTuple):
+    """How the server is."""
+
+    seconds: float
+    """The time of a round trip."""
+    memory_bytes: int
+    """What it uses."""
+    memory_limit_bytes: int
+    """What it may use; 0: as much as there is."""
+    evicted: int
+    """Keys that it has thrown away to make room. Counters and ids may be among them: it must not."""
+    server: str
+    """What it is."""
 
 
 class Store:
@@ -129,6 +145,33 @@ class Store:
         with _errors():
             counted = await pipeline.execute()
         return [sum(counted[start : start + self.shards]) for start in range(0, len(counted), self.shards)]
+
+    async def remembered(self, windows: Sequence[Window]) -> list[int | None]:
+        """For how many seconds the ids of each window are remembered yet, at the least; None where there are none."""
+        pipeline = self._redis.pipeline(transaction=False)
+        for window in windows:
+            for shard in range(self.shards):
+                pipeline.ttl(seen_name(shard, window))
+        with _errors():
+            left = await pipeline.execute()
+        own = (left[start : start + self.shards] for start in range(0, len(left), self.shards))
+        return [min((seconds for seconds in each if seconds >= 0), default=None) for each in own]
+
+    async def status(self) -> StoreStatus:
+        """How the server is; a StoreError where it does not answer."""
+        began = time.perf_counter()
+        with _errors():
+            await self._redis.ping()
+            seconds = time.perf_counter() - began
+            info = await self._redis.info()
+        name = info.get("server_name", "redis")
+        return StoreStatus(
+            seconds,
+            int(info.get("used_memory", 0)),
+            int(info.get("maxmemory", 0)),
+            int(info.get("evicted_keys", 0)),
+            f"{name} {info.get(f'{name}_version', '')}".strip(),
+        )
 
     async def _run(self, names: list[bytes], *arguments: bytes) -> list[Any]:
         call = [*names, *arguments]
