@@ -158,7 +158,7 @@ def test_probabilities_are_products_of_the_noises() -> None:
 
 
 def test_randomize_follows_the_channel() -> None:
-    """Chi-square over 41 bins of 60,000 entries: false alarm 1e-6, and noise that is 5% too small is missed as seldom.
+    """Chi-square over 41 bins of 60,000 entries: false alarm 1e-6; noise that is 5% too small is missed as seldom.
 
     Two entries of one report are not correlated, within 5 standard errors.
     """

@@ -60,7 +60,7 @@ class Vector(Kind):
         delta = section.take("delta", _a_delta, None)
         fleet = section.take("fleet", whole(1, MOST_FLEET), None)
         _check_delta(section, norm, delta, fleet)
-        if dimensions is None or clip is None or norm is None:
+        if dimensions is None or clip is None or norm is None or (norm == "l2" and delta is None):
             return None
         return cls(dimensions, clip, norm, delta or Fraction(0))
 
