@@ -40,6 +40,8 @@ _DEVICES = 1 << 14
 _UNANSWERED = 4000
 """So many batches may be under way on a stream."""
 _ID_BYTES = 16
+_FOR_NOW = {code.value[0] for code in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE)}
+"""Refusals that pass: the aggregator is busy, or its store is away."""
 
 _Values = Mapping[str, Sequence[Any]]
 _Progress = Callable[[int], None]
@@ -112,8 +114,12 @@ async def forward(
         try:
             await asyncio.wait_for(channel.channel_ready(), _CONNECT_SECONDS)
             method: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(_STREAM)
-            async for answer in method(stream.messages()):
-                stream.answered(StreamReportsResponse.FromString(answer))
+            call = method(stream.messages())
+            try:
+                async for answer in call:
+                    stream.answered(StreamReportsResponse.FromString(answer))
+            finally:
+                call.cancel()
         except TimeoutError:
             raise FleetError(
                 f"{endpoint}: nobody answers; is the aggregator running there? (deniable serve)"
@@ -156,7 +162,7 @@ class _Stream:
             self._stored += 1
             self._progress(self._stored)
             self._moved.set()
-        elif answer.retry_after_ms:
+        elif answer.code in _FOR_NOW:
             wait = answer.retry_after_ms / 1000
             asyncio.get_running_loop().call_later(wait, self._once_more, answer.sequence)
         else:

@@ -83,8 +83,9 @@ def _encoded(
     chance = _Chance(generator)
     encoded: defaultdict[int, list[tuple[int, _Devices]]] = defaultdict(list)
     order = np.argsort(population.places, kind="stable")
-    ends = np.cumsum(np.bincount(population.places, minlength=len(population.values)))
-    for value, devices in zip(population.values, np.split(order, ends[:-1]), strict=True):
+    ends = np.cumsum(np.bincount(population.places, minlength=len(population.values))).tolist()
+    for value, start, end in zip(population.values, [0, *ends], ends, strict=False):
+        devices = order[start:end]
         if len(devices):
             checked = metric.kind.check(value)
             for place, chosen, own in _each(metric.kind.encode, checked, mechanisms, chance, devices):
