@@ -23,6 +23,7 @@ from typing import Any
 
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import (
+    Hybrid,
     Laplace,
     Mechanism,
     Memoized,
@@ -216,6 +217,9 @@ def stated_channel(mechanism: Mechanism) -> Channel:
             supporting = sum(order**degree for degree in range(dimensions - 1))
             others = order ** (dimensions - 1)
             return Supported(numbers["inside"], supporting, others, _on_hyperplane(order, dimensions))
+        case Hybrid():
+            width, others = numbers["width"], numbers["inputs"] - 1
+            return Supported(numbers["inside"], width, others, lambda payload, value: 0 <= payload - value < width)
         case Laplace():
             return Shifted(mechanism)
         case Memoized():

@@ -9,7 +9,7 @@ from scipy.stats import binom
 import deniable
 from deniable.mechanisms import Laplace, RandomizedResponse
 from deniable_aggregator import Target, estimate
-from deniable_aggregator.estimators import Frequencies, Means
+from deniable_aggregator.estimators import Frequencies, means
 
 RATES = (0.0, 0.001, 0.02, 0.5, 1.0)
 COLLECTION = """
@@ -96,9 +96,9 @@ def test_means_cover(epsilon: float, reports: int, populations: int) -> None:
         sums, squares = payload.sum(axis=1), (payload**2).sum(axis=1)
         held = 0
         for total, square in zip(sums.tolist(), squares.tolist(), strict=True):
-            means = Means(reports, total, square, mechanism.lowest, mechanism.variance + 0.25)
-            _, _, low, high = means.estimate(0.95, Target.POPULATION)
-            held += max(low, 0) <= 480 * rate <= min(high, 480)
+            counters = np.array([reports, total, square & 0xFFFFFFFF, square >> 32])
+            _, _, low, high = means(mechanism, counters).estimate(0.95, Target.POPULATION)
+            held += max(low, 0) <= rate <= min(high, 1)
         assert held / populations >= 0.94, rate
         if rate == 0.5:
             assert held / populations <= 0.965, rate
