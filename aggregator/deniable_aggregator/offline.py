@@ -21,9 +21,10 @@ def estimate(
     reports: Iterable[Report],
     confidence: float = 0.95,
     target: Target = Target.POPULATION,
+    simultaneous: bool = False,
 ) -> Estimate:
-    """The answer of a metric from its reports, each of another device."""
-    return answer(metric, accumulate(metric, reports), confidence, target)
+    """The answer of a metric from its reports, each of another device; simultaneous intervals hold all together."""
+    return answer(metric, accumulate(metric, reports), confidence, target, simultaneous)
 
 
 def accumulate(metric: Metric, reports: Iterable[Report]) -> list[NDArray[np.int64]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from deniable.kinds import Boolean, Category, Count, Flags, Number, Ordinal, Set
 from deniable_aggregator.answers import boolean, category, count, flags, number, ordinal, sets, vector
 from deniable_aggregator.answers._estimate import Estimate, Measure, Row
 from deniable_aggregator.estimators import Target
+from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = ["Estimate", "Measure", "Row", "Target", "answer", "truth"]
 
@@ -46,11 +48,20 @@ def answer(
     counters: Sequence[NDArray[np.int64]],
     confidence: float = 0.95,
     target: Target = Target.POPULATION,
+    simultaneous: bool = False,
 ) -> Estimate:
-    """The answer of a metric from the counters of its columns, in their order."""
+    """The answer of a metric from the counters of its columns, in their order.
+
+    Each interval holds with the confidence; simultaneous ones, which are wider, all do together.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
-    return _ROOMS[metric.kind.name].answer(metric, counters, confidence, target)
+    room = _ROOMS[metric.kind.name]
+    found = room.answer(metric, counters, confidence, target)
+    if not simultaneous:
+        return found
+    each = confidence_of_each(confidence, len(found.rows))
+    return replace(room.answer(metric, counters, each, target), confidence=confidence, simultaneous=True)
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> list[float]:

@@ -59,6 +59,8 @@ class Estimate:
     """The confidence level of each interval."""
     target: Target
     """Whom the intervals are about."""
+    simultaneous: bool = False
+    """Whether all intervals together hold with this confidence, not just each."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows in plain Python; what is not known is None."""

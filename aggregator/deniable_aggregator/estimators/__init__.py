@@ -37,6 +37,7 @@ from deniable_aggregator.estimators import (
     vector_laplace,
 )
 from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._intervals import simultaneous
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
 from deniable_aggregator.estimators._target import Target
@@ -54,6 +55,7 @@ __all__ = [
     "frequencies",
     "means",
     "ranks",
+    "simultaneous",
 ]
 
 _FREQUENCIES: dict[str, Callable[[Any, NDArray[np.int64]], Frequencies]] = {

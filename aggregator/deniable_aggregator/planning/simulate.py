@@ -3,11 +3,12 @@
 words:
   population  what every device would answer
   sent        the payloads of the devices that answered one column
-  encoding    a value whose encoding takes no chance is encoded once, every other one for each device
+  outcomes    what a value can be encoded as; where one word decides, it is enough to know from which word on
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -16,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
-from deniable.mechanisms import Mechanism
 from deniable.payload import PAYLOAD_BITS
 from deniable.randomness import WORD
 from deniable_aggregator.offline import added
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.population import Population
 
-__all__ = ["Sent", "randomized", "simulate"]
+__all__ = ["Sent", "outcomes", "randomized", "simulate"]
 
 _Devices = NDArray[np.int64]
+_Input = tuple[int, int]
+"""The place of a column, and its mechanism's input."""
 _DRAWN = 1 << 12
 
 
@@ -79,51 +81,82 @@ def _encoded(
     metric: Metric, population: Population, generator: np.random.Generator
 ) -> dict[int, list[tuple[int, _Devices]]]:
     """For each column that is answered, the mechanism's inputs and the devices that have each."""
-    mechanisms = [column.mechanism for column in metric.columns]
-    chance = _Chance(generator)
     encoded: defaultdict[int, list[tuple[int, _Devices]]] = defaultdict(list)
     order = np.argsort(population.places, kind="stable")
     ends = np.cumsum(np.bincount(population.places, minlength=len(population.values))).tolist()
     for value, start, end in zip(population.values, [0, *ends], ends, strict=False):
         devices = order[start:end]
         if len(devices):
-            checked = metric.kind.check(value)
-            for place, chosen, own in _each(metric.kind.encode, checked, mechanisms, chance, devices):
+            for (place, chosen), own in _each(metric, metric.kind.check(value), devices, generator):
                 encoded[place].append((chosen, own))
     return encoded
 
 
 def _each(
-    encode: Callable[[Any, Sequence[Mechanism], Callable[[], int]], tuple[int, int]],
-    value: Any,
-    mechanisms: Sequence[Mechanism],
-    chance: _Chance,
-    devices: _Devices,
-) -> Iterator[tuple[int, int, _Devices]]:
+    metric: Metric, value: Any, devices: _Devices, generator: np.random.Generator
+) -> Iterator[tuple[_Input, _Devices]]:
     """The columns and inputs of the devices that have one value."""
-    before = chance.taken
-    place, chosen = encode(value, mechanisms, chance)
-    if chance.taken == before:
-        yield place, chosen, devices
+    found = outcomes(metric, value)
+    if found is not None:
+        stretch = np.searchsorted(np.array([first for first, _ in found[1:]], dtype=np.uint64),
+                                  twins.words(generator, len(devices)), side="right")  # fmt: skip
+        for number, (_, outcome) in enumerate(found):
+            yield outcome, devices[stretch == number]
         return
-    groups: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-    groups[place, chosen].append(0)
-    for number in range(1, len(devices)):
-        groups[encode(value, mechanisms, chance)].append(number)
-    for (place, chosen), numbers in groups.items():
-        yield place, chosen, devices[numbers]
+    mechanisms = [column.mechanism for column in metric.columns]
+    draw = _Words(generator)
+    groups: defaultdict[_Input, list[int]] = defaultdict(list)
+    for number in range(len(devices)):
+        groups[metric.kind.encode(value, mechanisms, draw)].append(number)
+    for outcome, numbers in groups.items():
+        yield outcome, devices[numbers]
 
 
-class _Chance:
-    """Words of a generator, one at a time, and how many of them were taken."""
+def outcomes(metric: Metric, value: Any) -> list[tuple[int, _Input]] | None:
+    """What a checked value is encoded as, and the word from which on it is: None where that takes several words.
+
+    A word that decides between columns or inputs cuts the words into stretches, which are found by halving.
+    """
+    mechanisms = [column.mechanism for column in metric.columns]
+    taken = itertools.count()
+
+    def encoded(word: int) -> _Input:
+        def draw() -> int:
+            next(taken)
+            return word
+
+        return metric.kind.encode(value, mechanisms, draw)
+
+    first = encoded(0)
+    words = next(taken)
+    if words > 1:
+        return None
+    return [(0, first), *(_steps(encoded, (0, first), (WORD - 1, encoded(WORD - 1))) if words else ())]
+
+
+def _steps(
+    encoded: Callable[[int], _Input], low: tuple[int, _Input], high: tuple[int, _Input]
+) -> Iterator[tuple[int, _Input]]:
+    """The words between two at which another stretch begins."""
+    if low[1] == high[1]:
+        return
+    if high[0] - low[0] == 1:
+        yield high
+        return
+    word = low[0] + high[0] >> 1
+    middle = word, encoded(word)
+    yield from _steps(encoded, low, middle)
+    yield from _steps(encoded, middle, high)
+
+
+class _Words:
+    """Words of a generator, one at a time."""
 
     def __init__(self, generator: np.random.Generator) -> None:
-        self.taken = 0
         self._generator = generator
         self._words: list[int] = []
 
     def __call__(self) -> int:
-        self.taken += 1
         if not self._words:
-            self._words = self._generator.integers(0, WORD, size=_DRAWN, dtype=np.uint64).tolist()
+            self._words = twins.words(self._generator, _DRAWN).tolist()
         return self._words.pop()

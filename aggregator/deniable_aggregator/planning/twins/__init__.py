@@ -46,9 +46,9 @@ from deniable_aggregator.planning.twins import (
     subset_selection,
     vector_laplace,
 )
-from deniable_aggregator.planning.twins._arrays import Inputs, Payloads
+from deniable_aggregator.planning.twins._arrays import Inputs, Payloads, words
 
-__all__ = ["Inputs", "Payloads", "draw", "inputs"]
+__all__ = ["Inputs", "Payloads", "draw", "inputs", "words"]
 
 _DEVICES = 1 << 15
 """So many are drawn at a time: what they need stays in the processor's cache."""
