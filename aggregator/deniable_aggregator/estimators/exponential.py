@@ -124,22 +124,27 @@ class _Score:
     """Whether the devices are a sample of a population."""
 
     def farthest(self, end: float) -> _Floats:
-        """The last share that is believed on the way from the estimate to an end."""
-        inside = np.clip(self.b * self.own - self.a * self.beside, 0, 1)
+        """The last share that is believed on the way from the estimate to an end.
+
+        An estimate so far outside of [0, 1] that no share is believed counts as the nearest one: the interval is as
+        wide as if it had come out there, and not a point.
+        """
+        estimate = self.b * self.own - self.a * self.beside
+        inside = np.clip(estimate, 0, 1)
+        estimate = np.where(self._believed(inside, estimate), estimate, inside)
         outside = np.full(inside.shape, end)
-        inside = np.where(self._believed(outside), outside, inside)
+        inside = np.where(self._believed(outside, estimate), outside, inside)
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2
-            believed = self._believed(middle)
+            believed = self._believed(middle, estimate)
             inside, outside = np.where(believed, middle, inside), np.where(believed, outside, middle)
         return outside
 
-    def _believed(self, shares: _Floats) -> NDArray[np.bool_]:
+    def _believed(self, shares: _Floats, estimate: _Floats) -> NDArray[np.bool_]:
         b, a = self.b, self.a
         less = shares if self.sampled else 1.0
         variance = shares * (b - less) + a * (a + b) * self._nuisance(shares) + b * b / (2 * self.reports)
-        distance = b * self.own - a * self.beside - shares
-        within: NDArray[np.bool_] = self.reports * distance**2 <= self.z**2 * variance
+        within: NDArray[np.bool_] = self.reports * (estimate - shares) ** 2 <= self.z**2 * variance
         return within
 
     def _nuisance(self, shares: _Floats) -> _Floats:
