@@ -20,7 +20,7 @@ from deniable_aggregator.ingest import FlushSettings, Layout
 from deniable_aggregator.server import Server, Settings, layout_of
 from deniable_aggregator.store import EmbeddedStore, ShardMismatch, Store, StoreUnavailable
 from support import aggregator_main
-from support.aggregator_server import COLLECTION, LAYOUT, connected, counted, request, serving, until
+from support.aggregator_server import COLLECTION, LAYOUT, connected, counted, request, serving, store_of, until
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -55,10 +55,9 @@ def test_health_follows_the_store(tmp_path: Path) -> None:
 
             following = asyncio.create_task(follow(health, REPORTS, seen))
             await until(lambda: seen == [SERVING])
-            assert server._embedded
-            assert server._embedded.pid
-            os.kill(server._embedded.pid, signal.SIGSTOP)
-            stopped = server._embedded.pid
+            stopped = store_of(server).pid
+            assert stopped
+            os.kill(stopped, signal.SIGSTOP)
             told = asyncio.create_task(client.refused(request((0, 1))))
             await until(lambda: seen == [SERVING, NOT_SERVING])
             assert (await told).reason == "STORE_UNAVAILABLE"
@@ -97,11 +96,11 @@ def test_draining_ends_within_the_grace_period_without_a_store(tmp_path: Path) -
 
     async def hang() -> None:
         async with serving(tmp_path / "store") as (behind, _):
-            url = f"unix://{tmp_path}/store/valkey.sock"
+            stopped = store_of(behind).pid
+            assert stopped
+            url = store_of(behind).url
             async with serving(tmp_path, redis_url=url, grace=0.5) as (server, client):
-                assert behind._embedded
-                assert behind._embedded.pid
-                os.kill(behind._embedded.pid, signal.SIGSTOP)
+                os.kill(stopped, signal.SIGSTOP)
                 sent = asyncio.create_task(client.submit(request((0, 1))))
                 await until(lambda: server.stats.waiting == 1)
                 start = time.monotonic()
@@ -109,7 +108,7 @@ def test_draining_ends_within_the_grace_period_without_a_store(tmp_path: Path) -
                 assert time.monotonic() - start < 3
                 with pytest.raises(grpc.aio.AioRpcError):
                     await sent
-                os.kill(behind._embedded.pid, signal.SIGCONT)
+                os.kill(stopped, signal.SIGCONT)
 
     asyncio.run(hang())
 

@@ -24,6 +24,7 @@ from support.aggregator_server import (
     request,
     rows,
     serving,
+    store_of,
 )
 
 MALFORMED = grpc.StatusCode.INVALID_ARGUMENT
@@ -199,7 +200,7 @@ def test_a_lost_reply_of_the_store(tmp_path: Path) -> None:
     async def submit() -> None:
         async with (
             serving(tmp_path / "store") as (behind, _),
-            proxied(tmp_path, tmp_path / "store" / "valkey.sock") as proxy,
+            proxied(store_of(behind).url) as proxy,
             serving(tmp_path, redis_url=proxy.url, flush=FlushSettings(interval=0.1)) as (server, client),
         ):
             await client.submit(request((3, 7)))
@@ -221,7 +222,7 @@ def test_two_aggregators_one_store(tmp_path: Path) -> None:
 
     async def submit() -> None:
         async with serving(tmp_path) as (first, one):
-            url = f"unix://{tmp_path}/valkey.sock"
+            url = store_of(first).url
             async with serving(tmp_path, redis_url=url) as (second, other), connected(second.port) as third:
                 batches = [request((0, number % 5)) for number in range(200)]
                 sent = [client.submit(batch) for batch in batches for client in (one, other, third)]

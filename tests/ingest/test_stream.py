@@ -21,6 +21,7 @@ from support.aggregator_server import (
     next_answer,
     request,
     serving,
+    store_of,
     until,
 )
 
@@ -181,9 +182,9 @@ def test_a_store_that_dies_under_a_stream(tmp_path: Path) -> None:
             batches = [request((0, 1)) for _ in range(3000)]
             waiting = asyncio.create_task(client.forward(batches))
             await until(lambda: server.stats.accepted >= 200)
-            assert server._embedded
-            assert server._embedded.pid
-            os.kill(server._embedded.pid, signal.SIGKILL)
+            pid = store_of(server).pid
+            assert pid
+            os.kill(pid, signal.SIGKILL)
             answers = await waiting
             assert {answer.code for answer in answers.values()} == {0, 14}
             missing = [batch for sequence, batch in enumerate(batches) if answers[sequence].code]

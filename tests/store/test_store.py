@@ -256,13 +256,13 @@ def test_a_store_that_is_away_is_unavailable(tmp_path: Path) -> None:
     asyncio.run(calls())
 
 
-def test_a_lost_reply_is_not_asked_for_again(here: Place, tmp_path: Path) -> None:
+def test_a_lost_reply_is_not_asked_for_again(here: Place) -> None:
     """A reply that is lost after the server has added is an error, not a retry; asked again, ids are known."""
     key = fresh_key()
     ids = batch_ids(3)
 
     async def lose() -> None:
-        async with proxied(tmp_path, here.embedded.data_dir / "valkey.sock") as proxy:
+        async with proxied(here.embedded.url) as proxy:
             store = Store(proxy.url)
             await add(store, key, {0: 1})
             proxy.drop_next = True

@@ -7,6 +7,8 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import unquote, urlsplit
 
 __all__ = ["Proxy", "proxied"]
 
@@ -16,17 +18,17 @@ _SCRIPTS = re.compile(rb"\r\n(EVALSHA|EVAL)\r\n")
 class Proxy:
     """Passes everything on, and counts scripts; drops the next reply to one when told to."""
 
-    def __init__(self, listen: Path, server: Path) -> None:
+    def __init__(self, listen: Path, server: str) -> None:
         self.url = f"unix://{listen}"
         self.scripts = 0
         self.dropped = 0
         self.drop_next = False
         self._listen = listen
-        self._server = server
+        self._server = unquote(urlsplit(server).path)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection; it ends when either side ends it, or with a dropped reply."""
-        from_server, to_server = await asyncio.open_unix_connection(str(self._server))
+        from_server, to_server = await asyncio.open_unix_connection(self._server)
         asked = asyncio.Event()
 
         async def up() -> None:
@@ -61,12 +63,13 @@ class Proxy:
 
 
 @asynccontextmanager
-async def proxied(directory: Path, server: Path) -> AsyncIterator[Proxy]:
-    """A proxy in front of a server's socket."""
-    proxy = Proxy(directory / "proxy.sock", server)
-    listening = await proxy.start()
-    try:
-        yield proxy
-    finally:
-        listening.close()
-        await listening.wait_closed()
+async def proxied(server: str) -> AsyncIterator[Proxy]:
+    """A proxy in front of a server on a unix socket, by its URL."""
+    with TemporaryDirectory() as directory:
+        proxy = Proxy(Path(directory) / "proxy.sock", server)
+        listening = await proxy.start()
+        try:
+            yield proxy
+        finally:
+            listening.close()
+            await listening.wait_closed()

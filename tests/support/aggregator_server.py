@@ -26,7 +26,7 @@ from deniable.v1.report_service_pb2 import (
 )
 from deniable_aggregator.ingest import Calendar, Layout
 from deniable_aggregator.server import Server, Settings
-from deniable_aggregator.store import CounterKey
+from deniable_aggregator.store import CounterKey, EmbeddedStore
 
 __all__ = [
     "COLLECTION",
@@ -42,6 +42,7 @@ __all__ = [
     "request",
     "rows",
     "serving",
+    "store_of",
     "until",
 ]
 
@@ -244,6 +245,12 @@ async def serving(data_dir: Path, *layouts: Layout, **settings: Any) -> AsyncIte
             yield server, client
     finally:
         await server.drain()
+
+
+def store_of(server: Server) -> EmbeddedStore:
+    """The embedded store of an aggregator."""
+    assert server._embedded
+    return server._embedded
 
 
 async def counted(server: Server, column: int, epoch: int = EPOCH, segment: int = 1) -> list[int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.aggregator_clients import Fleet
-from support.aggregator_server import EPOCH, serving
+from support.aggregator_server import EPOCH, serving, store_of
 
 DEVICES = 40
 
@@ -24,12 +24,12 @@ def test_a_store_that_is_killed_loses_and_doubles_nothing(tmp_path: Path, kills:
         async with serving(tmp_path) as (server, client):
             fleet = Fleet(EPOCH)
             devices = [asyncio.create_task(fleet.device(client)) for _ in range(DEVICES)]
-            assert server._embedded
             for _ in range(kills):
                 await fleet.more(DEVICES)
                 await asyncio.sleep(random.uniform(0, 0.1))
-                assert server._embedded.pid
-                os.kill(server._embedded.pid, signal.SIGKILL)
+                pid = store_of(server).pid
+                assert pid
+                os.kill(pid, signal.SIGKILL)
             fleet.ended = True
             await asyncio.gather(*devices)
             assert fleet.failures >= kills
