@@ -30,15 +30,20 @@ class Catalog:
         return sorted(self._by_digest.values(), key=lambda collection: collection.name)
 
     def collection(self, name: str) -> Collection:
-        """The collection of a name, or of a digest in hexadecimal; an empty name means the only one."""
+        """The collection of a name, a digest in hexadecimal, or both as `title` has them; "" means the only one."""
         if not name and len(self._by_digest) == 1:
             return next(iter(self._by_digest.values()))
         if name in self._by_name:
             return self._by_name[name]
         for digest, collection in self._by_digest.items():
-            if name == f"{digest:016x}":
+            if name in {f"{digest:016x}", f"{collection.name}@{digest:016x}"}:
                 return collection
         raise NotKnownError(_unknown("collection", name, self._by_name))
+
+    def title(self, collection: Collection) -> str:
+        """A name that no other has: of several versions, all but the one that was given last tell their digest."""
+        newest = self._by_name[collection.name] is collection
+        return collection.name if newest else f"{collection.name}@{collection.digest:016x}"
 
     def metric(self, collection: Collection, name: str) -> Metric:
         """A metric of a collection."""

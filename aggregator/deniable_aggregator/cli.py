@@ -23,10 +23,12 @@ from deniable_aggregator.server import Server, Settings, serve
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.tables import Table
 from deniable_aggregator.terminal import Progress, estimates, redrawn, table
+from deniable_aggregator.web import Site
 
 __all__ = ["main"]
 
 _ENDPOINT = "127.0.0.1:8470"
+_PAGE = "127.0.0.1:8471"
 _Parser = argparse.ArgumentParser
 
 
@@ -97,6 +99,7 @@ def _add_serve(commands: Any) -> None:
     parser.add_argument(
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
     )
+    _add_http(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--redis", metavar="URL", help="a Redis or Valkey server, such as redis://localhost:6379/0")
     where.add_argument(
@@ -104,17 +107,40 @@ def _add_serve(commands: Any) -> None:
     )
 
 
+def _add_http(parser: _Parser) -> None:
+    parser.add_argument(
+        "--http",
+        default=_PAGE,
+        type=_address,
+        metavar="HOST:PORT",
+        help="where the page, its API and /metrics are, for anybody who can reach it; or off (%(default)s)",
+    )
+
+
+def _address(text: str) -> str | None:
+    if text == "off":
+        return None
+    host, colon, port = text.rpartition(":")
+    if not (host and colon and port.isdigit()):
+        raise argparse.ArgumentTypeError(f"takes HOST:PORT, such as {_PAGE}, or off, not {text!r}")
+    return text
+
+
 def _serve(options: Any) -> None:
     collections = [Collection.load(path) for path in options.collections]
     data = None if options.redis else options.data
-    settings = Settings(listen=options.listen, data_dir=data, redis_url=options.redis)
+    board = data / "board" if data else None
+    settings = Settings(listen=options.listen, data_dir=data, redis_url=options.redis, board=board)
+    analysts = analyst_of(Catalog(collections))
+    site = Site(options.http, analysts) if options.http else None
 
     def ready(server: Server) -> None:
         where = options.listen.rpartition(":")[0]
         print(f"serving {', '.join(sorted({c.name for c in collections}))} on {where}:{server.port}", flush=True)
+        if site:
+            print(f"the page is at {site.url}", flush=True)
 
-    analysts = analyst_of(Catalog(collections))
-    serve(settings, collections, [estimates_of(analysts)], ready=ready)
+    serve(settings, collections, [estimates_of(analysts)], [site.beside] if site else [], ready)
 
 
 # estimates

@@ -13,7 +13,7 @@ import math
 from deniable import Metric
 from deniable_aggregator.answers import Measure
 
-__all__ = ["DECIMALS", "NOT_KNOWN", "decimals", "text"]
+__all__ = ["DECIMALS", "NOT_KNOWN", "bounds", "decimals", "text"]
 
 DECIMALS = (0, 2, 4, 6)
 """What a quantity can have. Few, since a Grafana panel needs a query for each."""
@@ -21,13 +21,15 @@ NOT_KNOWN = "–"
 _RESOLVED = 10_000
 """Digits end where this part of a quantity's range is resolved."""
 _TOTAL_FEWER = 4
+_UNBOUNDED = (0.0, 100.0)
 
 
 def decimals(metric: Metric, measure: Measure) -> int:
     """How many digits behind the point an estimate has; of a share, those of its percentage."""
     if measure is Measure.SHARE:
         return 2
-    finest = _range(metric) / _RESOLVED
+    low, high = bounds(metric) or _UNBOUNDED
+    finest = (high - low) / _RESOLVED
     own = next((each for each in DECIMALS if 10.0**-each <= finest), DECIMALS[-1])
     return own if measure is Measure.QUANTITY else max(own - _TOTAL_FEWER, 0)
 
@@ -48,18 +50,19 @@ def _rounded(value: float, places: int) -> float:
     return math.floor(value * factor + 0.5) / factor
 
 
-def _range(metric: Metric) -> float:
-    """From the least to the most that an answer can be, as far as the collection file says; 100 where it does not."""
+def bounds(metric: Metric) -> tuple[float, float] | None:
+    """The least and the most that a quantity of a metric can be, as far as the collection file says."""
     parameters = metric.kind.parameters()
     if "range" in parameters:
-        low, high = (float(_number(end)) for end in parameters["range"])
-        return high - low
+        low, high = (_number(end) for end in parameters["range"])
+        return low, high
+    if parameters.get("max") is not None:
+        return 0.0, _number(parameters["max"])
+    if "clip" in parameters:
+        return -_number(parameters["clip"]), _number(parameters["clip"])
     if "values" in parameters:  # ranks
-        return float(len(parameters["values"]) - 1)
-    for name, times in (("max", 1), ("clip", 2)):
-        if parameters.get(name) is not None:
-            return times * _number(parameters[name])
-    return 100.0
+        return 0.0, float(len(parameters["values"]) - 1)
+    return None
 
 
 def _number(written: str | float) -> float:

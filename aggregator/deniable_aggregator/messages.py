@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.answers import Measure, Row, Target
-from deniable_aggregator.digits import decimals, text
+from deniable_aggregator.digits import bounds, decimals, text
 from deniable_aggregator.query import Answer, Overview, Query, Trend
 from deniable_aggregator.reveals import reveals
 
@@ -132,6 +132,7 @@ def collection_message(collection: Collection) -> pb.CollectionInfo:
 
 
 def _metric_message(metric: Metric) -> pb.MetricInfo:
+    least, most = bounds(metric) or (None, None)
     return pb.MetricInfo(
         name=metric.name,
         kind=metric.kind.name,
@@ -145,6 +146,8 @@ def _metric_message(metric: Metric) -> pb.MetricInfo:
         expires=metric.expires.isoformat() if metric.expires else "",
         reveals=reveals(metric),
         decimals=decimals(metric, Measure.QUANTITY),
+        least=least,
+        most=most,
     )
 
 

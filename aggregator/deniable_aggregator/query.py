@@ -31,6 +31,7 @@ MOST_EPOCHS = 3660
 """Ten years of days."""
 _LOOK_BACK = 32
 _MOST_ROWS_KEPT = 400_000
+_MOST_NUMBERS = 1000
 _SLICE_SECONDS = 0.002
 
 
@@ -39,7 +40,8 @@ class Query:
     """Which window, segment and intervals are asked for."""
 
     last_epoch: int | None = None
-    """The last epoch of the window; None: the newest from which reports have come."""
+    """The last epoch of the window; None: the newest that is well under way, with at least half as many batches as
+    any other that is remembered. One that has only begun would tell little in place of one that is whole."""
     epochs: int = 1
     """How many epochs it has."""
     segment: Mapping[str, str] = field(default_factory=dict)
@@ -118,12 +120,10 @@ class _Slices:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """What an estimate depends on, but for the counters."""
+class _Asked:
+    """What a question is about, but for the metric and the epochs; told by a number, which is quick to look up."""
 
     digest: int
-    metric: str
-    epochs: range
     segments: tuple[int, ...]
     confidence: float
     target: Target
@@ -133,10 +133,22 @@ class _Memory:
     """Estimates of counters that have not changed since; those that were not asked for longest are forgotten."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[_Question, tuple[tuple[int, ...], Windowed]] = OrderedDict()
+        self._numbers: dict[_Asked, int] = {}
+        self._kept: OrderedDict[tuple[int, str, int, int], tuple[tuple[int, ...], Windowed]] = OrderedDict()
         self._rows = 0
 
-    def find(self, question: _Question, versions: tuple[int, ...], make: Callable[[], Windowed]) -> Windowed:
+    def number(self, asked: _Asked) -> int:
+        """The number of a question."""
+        if len(self._numbers) >= _MOST_NUMBERS and asked not in self._numbers:
+            self._numbers.clear()
+            self._kept.clear()
+            self._rows = 0
+        return self._numbers.setdefault(asked, len(self._numbers))
+
+    def find(
+        self, question: tuple[int, str, int, int], versions: tuple[int, ...], make: Callable[[], Windowed]
+    ) -> Windowed:
+        """The estimate of a question's number, a metric and the epochs from and to; made where it is not known."""
         kept = self._kept.pop(question, None)
         if kept is not None:
             self._rows -= len(kept[1].estimate.rows)
@@ -148,6 +160,17 @@ class _Memory:
             _, (_, oldest) = self._kept.popitem(last=False)
             self._rows -= len(oldest.estimate.rows)
         return kept[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """A query, as far as it is the same for all metrics."""
+
+    collection: Collection
+    window: range
+    segments: tuple[int, ...]
+    query: Query
+    number: int
 
 
 class Analyst:
@@ -164,25 +187,26 @@ class Analyst:
 
     async def answers(self, collection: str, query: Query, metric: str | None = None) -> list[Answer]:
         """The answers of one metric, or of all metrics, of a collection."""
-        found, window, segments = await self._about(collection, query)
+        about = await self._about(collection, query)
+        found = about.collection
         metrics = list(found.metrics.values()) if metric is None else [self.catalog.metric(found, metric)]
-        counters = await self._counters.read(found, metrics, window)
+        counters = await self._counters.read(found, metrics, about.window)
         slices = _Slices()
         answers = []
         for each in metrics:
-            answers.append(self._answer(found, each, window, counters, query, segments))
+            answers.append(self._answer(about, each, about.window, counters))
             await slices.end()
         return answers
 
     async def by_epoch(self, collection: str, query: Query, metric: str) -> list[Answer]:
         """The answers of one metric in each epoch of the window, without those that have no reports."""
-        found, window, segments = await self._about(collection, query)
-        one = self.catalog.metric(found, metric)
-        counters = await self._counters.read(found, [one], window)
+        about = await self._about(collection, query)
+        one = self.catalog.metric(about.collection, metric)
+        counters = await self._counters.read(about.collection, [one], about.window)
         slices = _Slices()
         answers = []
-        for epoch, own in zip(window, counters, strict=True):
-            each = self._answer(found, one, range(epoch, epoch + 1), [own], query, segments)
+        for epoch, own in zip(about.window, counters, strict=True):
+            each = self._answer(about, one, range(epoch, epoch + 1), [own])
             if each.estimate.reports:
                 answers.append(each)
             await slices.end()
@@ -203,19 +227,18 @@ class Analyst:
 
     async def overview(self, collection: str, query: Query, epochs: int) -> Overview:
         """The answers of all metrics, and the trends of their leading rows over so many epochs."""
-        found, window, segments = await self._about(collection, query)
-        span = range(max(0, min(window.start, window.stop - epochs)), window.stop)
-        metrics = list(found.metrics.values())
-        counters = dict(zip(span, await self._counters.read(found, metrics, span), strict=True))
+        about = await self._about(collection, query)
+        window, span = about.window, _span(about.window, epochs)
+        metrics = list(about.collection.metrics.values())
+        counters = dict(zip(span, await self._counters.read(about.collection, metrics, span), strict=True))
         slices = _Slices()
         overview = Overview([], [])
         for metric in metrics:
-            own = self._answer(found, metric, window, [counters[epoch] for epoch in window], query, segments)
+            own = self._answer(about, metric, window, [counters[epoch] for epoch in window])
             lead = _leading(own)
             points = []
             for epoch in span:
-                alone = range(epoch, epoch + 1)
-                each = self._estimate(found.digest, metric, alone, [counters[epoch]], query, segments).estimate
+                each = self._estimate(about, metric, range(epoch, epoch + 1), [counters[epoch]]).estimate
                 if each.reports:
                     points.append(Point(epoch, each.reports, each.rows[lead]))
                 await slices.end()
@@ -225,61 +248,57 @@ class Analyst:
 
     async def version(self, collection: str, query: Query, epochs: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""
-        found, window, _ = await self._about(collection, query)
-        span = range(max(0, min(window.start, window.stop - epochs)), window.stop)
-        state = (found.digest, span, query, await self._counters.versions(found, span))
+        about = await self._about(collection, query)
+        span = _span(about.window, epochs)
+        state = (about.collection.digest, span, query, await self._counters.versions(about.collection, span))
         return hashlib.sha256(repr(state).encode()).hexdigest()[:16]
 
-    async def _about(self, collection: str, query: Query) -> tuple[Collection, range, tuple[int, ...]]:
+    async def _about(self, collection: str, query: Query) -> _Context:
         found = self.catalog.collection(collection)
         last = await self._newest(found) if query.last_epoch is None else query.last_epoch
-        return found, range(max(0, last - query.epochs + 1), last + 1), _segments(found, query.segment)
+        segments = _segments(found, query.segment)
+        number = self._memory.number(_Asked(found.digest, segments, query.confidence, query.target))
+        return _Context(found, range(max(0, last - query.epochs + 1), last + 1), segments, query, number)
 
     async def _newest(self, collection: Collection) -> int:
-        """The newest epoch from which reports have come; the current one where none are remembered."""
+        """The newest epoch that is well under way; the current one where no batches are remembered."""
         now = collection.epoch_at(self._clock())
         epochs = range(max(0, now - _LOOK_BACK), now + 2)
-        versions = await self._counters.versions(collection, epochs)
-        return max((epoch for epoch, version in zip(epochs, versions, strict=True) if version), default=now)
+        batches = await self._counters.versions(collection, epochs)
+        enough = max(1, *batches) / 2
+        return max((epoch for epoch, own in zip(epochs, batches, strict=True) if own >= enough), default=now)
 
-    def _answer(
-        self,
-        collection: Collection,
-        metric: Metric,
-        window: range,
-        counters: Sequence[EpochCounters],
-        query: Query,
-        segments: tuple[int, ...],
-    ) -> Answer:
-        found = self._estimate(collection.digest, metric, window, counters, query, segments)
+    def _answer(self, about: _Context, metric: Metric, window: range, counters: Sequence[EpochCounters]) -> Answer:
+        found = self._estimate(about, metric, window, counters)
+        segment = about.query.segment
         return Answer(
-            collection,
+            about.collection,
             metric,
             window.start,
             window.stop - 1,
-            query.segment,
+            segment,
             found.estimate,
             found.effective,
             consistent(metric, found.estimate),
-            self._truth(metric, window, query.segment) if self._truth else None,
+            self._truth(metric, window, segment) if self._truth else None,
         )
 
     def _estimate(
-        self,
-        digest: int,
-        metric: Metric,
-        window: range,
-        counters: Sequence[EpochCounters],
-        query: Query,
-        segments: tuple[int, ...],
+        self, about: _Context, metric: Metric, window: range, counters: Sequence[EpochCounters]
     ) -> Windowed:
-        question = _Question(digest, metric.name, window, segments, query.confidence, query.target)
+        query = about.query
 
         def make() -> Windowed:
-            own = [each.of(metric, segments) for each in counters]
+            own = [each.of(metric, about.segments) for each in counters]
             return windowed(metric, own, query.confidence, query.target)
 
-        return self._memory.find(question, tuple(own.version for own in counters), make)
+        question = about.number, metric.name, window.start, window.stop
+        return self._memory.find(question, tuple([own.version for own in counters]), make)
+
+
+def _span(window: range, epochs: int) -> range:
+    """The window, and as much before it as makes so many epochs."""
+    return range(max(0, min(window.start, window.stop - epochs)), window.stop)
 
 
 def analyst_of(catalog: Catalog, truth: Truth | None = None) -> Callable[[Store], Analyst]:

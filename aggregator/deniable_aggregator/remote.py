@@ -25,7 +25,7 @@ class RemoteError(Exception):
 class Reader:
     """Asks an aggregator; close it, or use it in a `with` block.
 
-    Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that has reports), in a
+    Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that is well under way), in a
     `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
     the devices are a sample of, or just the devices "reporting".
     """

@@ -59,6 +59,9 @@ class Windowed:
 
 def windowed(metric: Metric, epochs: Sequence[Sequence[Counters]], confidence: float, target: Target) -> Windowed:
     """The estimate from each epoch's counters of the metric's columns."""
+    if len(epochs) == 1:
+        alone = answer(metric, epochs[0], confidence, target)
+        return Windowed(alone, alone.reports)
     columns = [np.stack(own).sum(axis=0) for own in zip(*epochs, strict=True)]
     pooled = answer(metric, columns, confidence, target)
     spread = _spread(metric, epochs)

@@ -68,7 +68,7 @@ def asked(questions: Callable[[Analyst, CountingStore], Awaitable[None]], now: f
 
 
 def test_a_window_ends_with_the_newest_epoch_that_has_reports() -> None:
-    """Devices report an epoch when it is over, so the current one is empty: without a choice it is not asked."""
+    """Devices report an epoch when it is over, so the current one is empty; without a choice, it is not asked."""
 
     async def questions(analyst: Analyst, store: CountingStore) -> None:
         (empty,) = await analyst.answers("", Query(), "dark")
@@ -81,6 +81,19 @@ def test_a_window_ends_with_the_newest_epoch_that_has_reports() -> None:
         assert (three.first_epoch, three.last_epoch, three.estimate.reports) == (TODAY - 3, TODAY - 1, 150)
         (chosen,) = await analyst.answers("", Query(last_epoch=TODAY - 3), "dark")
         assert chosen.estimate == answer(COLLECTION.metrics["dark"], [np.array([30, 70])])
+
+    asked(questions)
+
+
+def test_an_epoch_that_has_only_begun_does_not_take_the_place_of_a_whole_one() -> None:
+    """The newest epoch is asked once it has half as many batches as the fullest."""
+
+    async def questions(analyst: Analyst, store: CountingStore) -> None:
+        await put(store, COLLECTION, TODAY - 1, {"dark": [30, 70]}, batches=100)
+        await put(store, COLLECTION, TODAY, {"dark": [10, 39]}, batches=49)
+        assert (await analyst.answers("", Query(), "dark"))[0].last_epoch == TODAY - 1
+        await put(store, COLLECTION, TODAY, {"dark": [1, 0]}, batches=1)
+        assert (await analyst.answers("", Query(), "dark"))[0].last_epoch == TODAY
 
     asked(questions)
 

@@ -27,7 +27,7 @@ def deniable(*arguments: str | Path, timeout: float = 60) -> subprocess.Complete
 @contextlib.contextmanager
 def serving(data: Path, *arguments: str | Path) -> Iterator[str]:
     """An aggregator in a process of its own, on an embedded store; its endpoint."""
-    command = [COMMAND, "serve", *arguments, "--data", data, "--listen", "127.0.0.1:0"]
+    command = [COMMAND, "serve", *arguments, "--data", data, "--listen", "127.0.0.1:0", "--http", "off"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
     try:
         assert process.stdout is not None

@@ -90,6 +90,8 @@ class MetricInfo(google.protobuf.message.Message):
     EXPIRES_FIELD_NUMBER: builtins.int
     REVEALS_FIELD_NUMBER: builtins.int
     DECIMALS_FIELD_NUMBER: builtins.int
+    LEAST_FIELD_NUMBER: builtins.int
+    MOST_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name in the collection file."""
     kind: builtins.str
@@ -112,6 +114,10 @@ class MetricInfo(google.protobuf.message.Message):
     """The first day on which devices no longer answer, such as "2027-12-31"; empty where there is none."""
     decimals: builtins.int
     """How many digits behind the point a quantity is written with."""
+    least: builtins.float
+    """The least that a quantity can be, where the collection file says so."""
+    most: builtins.float
+    """The most that a quantity can be, where the collection file says so."""
     @property
     def reveals(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """What one report reveals about its sender, in sentences."""
@@ -131,8 +137,15 @@ class MetricInfo(google.protobuf.message.Message):
         expires: builtins.str = ...,
         reveals: collections.abc.Iterable[builtins.str] | None = ...,
         decimals: builtins.int = ...,
+        least: builtins.float | None = ...,
+        most: builtins.float | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["decimals", b"decimals", "description", b"description", "epsilon", b"epsilon", "epsilon_text", b"epsilon_text", "expires", b"expires", "instantaneous_epsilon", b"instantaneous_epsilon", "kind", b"kind", "mechanism", b"mechanism", "memoized", b"memoized", "name", b"name", "reveals", b"reveals", "unit", b"unit"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "least", b"least", "most", b"most"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "decimals", b"decimals", "description", b"description", "epsilon", b"epsilon", "epsilon_text", b"epsilon_text", "expires", b"expires", "instantaneous_epsilon", b"instantaneous_epsilon", "kind", b"kind", "least", b"least", "mechanism", b"mechanism", "memoized", b"memoized", "most", b"most", "name", b"name", "reveals", b"reveals", "unit", b"unit"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_least", b"_least"]) -> typing.Literal["least"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_most", b"_most"]) -> typing.Literal["most"] | None: ...
 
 global___MetricInfo = MetricInfo
 
@@ -465,7 +478,9 @@ class Query(google.protobuf.message.Message):
     TARGET_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
-    """Last epoch of the window; 0: the newest from which reports have come."""
+    """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
+    of the last weeks.
+    """
     epochs: builtins.int
     """How many epochs the window has; 0: one."""
     confidence: builtins.float

@@ -1,0 +1,211 @@
+"""Answers as JSON: the messages of EstimateService in protobuf's JSON, and tables as CSV.
+
+    /api/v1/collections
+    /api/v1/collections/{name or digest}/overview
+    /api/v1/collections/{name or digest}/estimates[.csv]
+    /api/v1/collections/{name or digest}/estimates/{metric}[.csv]
+    /api/v1/collections/{name or digest}/estimates/{metric}/epochs[.csv]
+    /api/v1/collections/{name or digest}/estimates/{metric}/segments/{name}[.csv]
+    /api/v1/health
+
+Choices are parameters: last, last_epoch, confidence, target, rows, trend, and segment.NAME=VALUE. Every answer has
+an ETag that changes when it does: who has it asks again with If-None-Match, which costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import Message
+
+from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.catalog import NotKnownError
+from deniable_aggregator.messages import collection_message, estimate_message, overview_message, query_of
+from deniable_aggregator.query import MOST_EPOCHS, Analyst
+from deniable_aggregator.store import StoreError
+from deniable_aggregator.tables import Table
+from deniable_aggregator.web.health import Health
+
+__all__ = ["Api"]
+
+_ROOT = "/api/v1"
+_COLLECTION = _ROOT + "/collections/{collection}"
+_METRIC = _COLLECTION + "/estimates/{metric:[a-z0-9_]+}"
+_TREND = 30
+_REVALIDATED = "no-cache"
+_Found = Callable[[web.Request, pb.Query], Awaitable[Message]]
+
+
+class Api:
+    """The handlers of the API."""
+
+    def __init__(self, analyst: Analyst, health: Health) -> None:
+        self._analyst = analyst
+        self._health = health
+
+    def routes(self) -> list[web.RouteDef]:
+        """What is answered."""
+        answered = {
+            _COLLECTION + "/overview": self._overview,
+            _COLLECTION + "/estimates": self._estimates,
+            _METRIC: self._estimate,
+            _METRIC + "/epochs": self._epochs,
+            _METRIC + "/segments/{segment:[a-z0-9_]+}": self._segments,
+        }
+        routes = [web.get(_ROOT + "/collections", self._collections), web.get(_ROOT + "/health", self._health_now)]
+        for path, found in answered.items():
+            routes.append(web.get(path, self._json(found)))
+            if found != self._overview:
+                routes.append(web.get(path + ".csv", self._csv(found)))
+        return [*routes, web.get(_ROOT + "/{rest:.*}", _nothing)]
+
+    async def _collections(self, request: web.Request) -> web.Response:
+        known = pb.ListCollectionsResponse(collections=map(collection_message, self._analyst.catalog.collections()))
+        body = _text(known)
+        tag = hashlib.sha256(body.encode()).hexdigest()[:16]
+        return _tagged(request, tag) or _response(body, tag)
+
+    async def _health_now(self, request: web.Request) -> web.Response:  # noqa: ARG002
+        return _response(json.dumps(await self._health.now()))
+
+    async def _overview(self, request: web.Request, query: pb.Query) -> Message:
+        overview = await self._analyst.overview(_named(request), query_of(query), _trend(request))
+        return overview_message(overview, query.rows)
+
+    async def _estimates(self, request: web.Request, query: pb.Query) -> Message:
+        answers = await self._analyst.answers(_named(request), query_of(query))
+        return pb.ListEstimatesResponse(estimates=[estimate_message(each, query.rows) for each in answers])
+
+    async def _estimate(self, request: web.Request, query: pb.Query) -> Message:
+        (one,) = await self._analyst.answers(_named(request), query_of(query), request.match_info["metric"])
+        return pb.GetEstimateResponse(estimate=estimate_message(one, query.rows))
+
+    async def _epochs(self, request: web.Request, query: pb.Query) -> Message:
+        answers = await self._analyst.by_epoch(_named(request), query_of(query), request.match_info["metric"])
+        return pb.ListEpochEstimatesResponse(estimates=[estimate_message(each, query.rows) for each in answers])
+
+    async def _segments(self, request: web.Request, query: pb.Query) -> Message:
+        metric, segment = request.match_info["metric"], request.match_info["segment"]
+        answers = await self._analyst.by_segment(_named(request), query_of(query), metric, segment)
+        return pb.ListSegmentEstimatesResponse(estimates=[estimate_message(each, query.rows) for each in answers])
+
+    def _json(self, found: _Found) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request, query: pb.Query) -> web.Response:
+            tag = await self._tag(request, query)
+            return _tagged(request, tag) or _response(_text(await found(request, query)), tag)
+
+        return _caught(handle)
+
+    def _csv(self, found: _Found) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request, query: pb.Query) -> web.Response:
+            tag = await self._tag(request, query)
+            if unchanged := _tagged(request, tag):
+                return unchanged
+            message = await found(request, query)
+            estimates = [message.estimate] if isinstance(message, pb.GetEstimateResponse) else message.estimates  # type: ignore[attr-defined]
+            response = _response(Table.of(estimates).to_csv(), tag, "text/csv")
+            name = request.path.rpartition("/")[2]
+            response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+            return response
+
+        return _caught(handle)
+
+    async def _tag(self, request: web.Request, query: pb.Query) -> str:
+        version = await self._analyst.version(_named(request), query_of(query), _trend(request))
+        return hashlib.sha256(f"{version} {request.path_qs}".encode()).hexdigest()[:16]
+
+
+def _caught(
+    handle: Callable[[web.Request, pb.Query], Awaitable[web.Response]],
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Errors as JSON, in the words that gRPC has for them."""
+
+    async def handler(request: web.Request) -> web.Response:
+        try:
+            return await handle(request, _query(request))
+        except NotKnownError as error:
+            return _error(404, "NOT_FOUND", str(error))
+        except ValueError as error:
+            return _error(400, "INVALID_ARGUMENT", str(error))
+        except StoreError:
+            return _error(503, "UNAVAILABLE", "the store is away; try again")
+
+    return handler
+
+
+async def _nothing(request: web.Request) -> web.Response:
+    return _error(404, "NOT_FOUND", f"no such question: {request.path}")
+
+
+def _error(status: int, code: str, message: str) -> web.Response:
+    body = json.dumps({"error": {"code": status, "status": code, "message": message}})
+    response = web.Response(status=status, text=body, content_type="application/json")
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _tagged(request: web.Request, tag: str) -> web.Response | None:
+    """That nothing has changed, to who has this answer already."""
+    if any(known.value in {tag, "*"} for known in request.if_none_match or ()):
+        return web.Response(status=304, headers={"ETag": f'W/"{tag}"', "Cache-Control": _REVALIDATED})
+    return None
+
+
+def _response(body: str, tag: str = "", content_type: str = "application/json") -> web.Response:
+    response = web.Response(text=body, content_type=content_type, headers={"Cache-Control": _REVALIDATED})
+    if tag:
+        response.headers["ETag"] = f'W/"{tag}"'
+    response.enable_compression()
+    return response
+
+
+def _text(message: Message) -> str:
+    return MessageToJson(message, indent=None, always_print_fields_with_no_presence=True)
+
+
+def _named(request: web.Request) -> str:
+    return request.match_info["collection"]
+
+
+def _query(request: web.Request) -> pb.Query:
+    """The query of a request's parameters."""
+    query = pb.Query()
+    for name, value in request.query.items():
+        if name.startswith("segment."):
+            query.segment[name.removeprefix("segment.")] = value
+        elif name == "last":
+            query.epochs = _count(name, value)
+        elif name in {"last_epoch", "rows"}:
+            setattr(query, name, _count(name, value))
+        elif name == "confidence":
+            query.confidence = _fraction(name, value)
+        elif name == "target":
+            if value not in {"population", "reporting"}:
+                raise ValueError(f"target is population or reporting, not {value!r}")
+            query.target = pb.Target.Value(f"TARGET_{value.upper()}")
+        elif name != "trend":
+            raise ValueError(
+                f"no parameter {name!r}; there are last, last_epoch, confidence, target, rows, trend and segment.NAME"
+            )
+    return query
+
+
+def _trend(request: web.Request) -> int:
+    return min(_count("trend", request.query.get("trend", str(_TREND))), MOST_EPOCHS)
+
+
+def _count(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit() or int(value) >= 1 << 32:
+        raise ValueError(f"{name} is a whole number below 2^32, not {value!r}")
+    return int(value)
+
+
+def _fraction(name: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"{name} is a number between 0 and 1, not {value!r}") from None

@@ -1,0 +1,102 @@
+"""How the aggregator itself is: what has come, what was refused, how long storing takes, how the store is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from deniable_aggregator.ingest import IngestStats, Layout
+from deniable_aggregator.server import Server
+from deniable_aggregator.store import StoreError, StoreStatus, Window
+
+__all__ = ["Fleet", "Health", "State"]
+
+VERSION = version("deniable-aggregator")
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What has come for one collection."""
+
+    layout: Layout
+    batches: dict[int, int]
+    """By epoch, of those that are accepted or remembered."""
+    margin: float | None
+    """For how many seconds ids are remembered beyond the time at which their epoch is no longer accepted, at the
+    least. While it is positive nothing is counted twice. None where there are no ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The aggregator at one moment."""
+
+    ingest: IngestStats
+    store: StoreStatus | None
+    """None where it does not answer."""
+    fleets: list[Fleet]
+
+
+class Health:
+    """Looks after an aggregator."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._started = time.time()
+
+    async def state(self) -> State:
+        """How it is now."""
+        try:
+            status = await self._server.store.status()
+            fleets = [await self._fleet(layout) for layout in self._server.layouts]
+        except StoreError:
+            return State(self._server.totals(), None, [])
+        return State(self._server.totals(), status, fleets)
+
+    async def _fleet(self, layout: Layout) -> Fleet:
+        calendar, store = self._server.calendar, self._server.store
+        accepted = calendar.accepted(layout)
+        windows = [Window(layout.digest, epoch) for epoch in accepted]
+        batches, left = await store.batches(windows), await store.remembered(windows)
+        now = calendar.clock()
+        ends = [(epoch + 1 + calendar.accept_late) * layout.epoch_seconds - now for epoch in accepted]
+        margins = [seconds - end for seconds, end in zip(left, ends, strict=True) if seconds is not None]
+        counted = {epoch: own for epoch, own in zip(accepted, batches, strict=True) if own}
+        return Fleet(layout, counted, min(margins, default=None))
+
+    async def now(self) -> dict[str, Any]:
+        """The same in plain JSON."""
+        state = await self.state()
+        ingest = state.ingest
+        return {
+            "version": VERSION,
+            "started": self._started,
+            "time": time.time(),
+            "ingest": {
+                "accepted": ingest.accepted,
+                "reports": ingest.reports,
+                "duplicate": ingest.duplicate,
+                "waiting": ingest.waiting,
+                "flushes": ingest.flushes,
+                "refused": dict(ingest.refused),
+                "storeErrors": dict(ingest.store_errors),
+                "flushSeconds": _plain(ingest.flush_seconds),
+                "flushBatches": _plain(ingest.flush_batches),
+            },
+            "store": state.store._asdict() if state.store else None,
+            "fleets": [
+                {
+                    "collection": fleet.layout.name,
+                    "digest": f"{fleet.layout.digest:016x}",
+                    "epochSeconds": fleet.layout.epoch_seconds,
+                    "batches": fleet.batches,
+                    "marginSeconds": fleet.margin,
+                }
+                for fleet in state.fleets
+            ],
+        }
+
+
+def _plain(histogram: Any) -> dict[str, Any]:
+    return {"bounds": histogram.bounds, "counts": histogram.counts, "total": histogram.total}

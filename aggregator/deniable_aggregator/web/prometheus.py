@@ -1,0 +1,204 @@
+"""/metrics: population estimates and the aggregator's own counts, for Prometheus.
+
+An estimate is three gauges, its value and the ends of its interval, so that each can be added, compared and drawn
+by itself; a bound in a label could not. All are about the newest epoch that is well under way, over all segments, at
+95%, for the population: as on the page. Of an answer with many rows only the largest are told: the page and the API
+have all of them. Nothing that is told here is about one device.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Iterator, Sequence
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from deniable_aggregator.answers import Measure
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.digits import decimals
+from deniable_aggregator.ingest import Histogram, IngestStats
+from deniable_aggregator.query import Analyst, Answer, Query
+from deniable_aggregator.store import StoreError
+from deniable_aggregator.web.health import VERSION, Fleet, Health, State
+
+__all__ = ["Metrics"]
+
+MOST_ROWS = 20
+"""Rows of an answer that are told."""
+_CONFIDENCE = 0.95
+_ABOUT = ["collection", "metric"]
+
+
+class Metrics:
+    """The handler of /metrics."""
+
+    def __init__(self, analyst: Analyst, health: Health) -> None:
+        self._analyst = analyst
+        self._health = health
+
+    def routes(self) -> list[web.RouteDef]:
+        """What is answered."""
+        return [web.get("/metrics", self._scrape)]
+
+    async def _scrape(self, request: web.Request) -> web.Response:
+        registry = CollectorRegistry()
+        registry.register(_Now(await self._families()))
+        ProcessCollector(registry=registry)
+        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        response = web.Response(body=encode(registry), headers={"Content-Type": content_type})
+        response.enable_compression()
+        return response
+
+    async def _families(self) -> list[Metric]:
+        try:
+            answers = [
+                each
+                for collection in self._analyst.catalog.collections()
+                for each in await self._analyst.answers(f"{collection.digest:016x}", Query(confidence=_CONFIDENCE))
+            ]
+        except StoreError:
+            answers = []
+        state = await self._health.state()
+        catalog = self._analyst.catalog
+        return [
+            *_estimates(catalog, answers),
+            *_asked(catalog),
+            *_ingest(state.ingest),
+            *_store(catalog, state),
+            _build(),
+        ]
+
+
+class _Now(Collector):
+    """Families as they are at one moment."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        """The families."""
+        return self._families
+
+    def describe(self) -> Iterable[Metric]:
+        """None: without this, a registry would collect before it is asked to."""
+        return ()
+
+
+def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
+    labels = [*_ABOUT, "label"]
+    value = GaugeMetricFamily("deniable_estimate", "Estimate for the population, not corrected.", labels=labels)
+    low = GaugeMetricFamily("deniable_estimate_lower_bound", "Lower end of its 95% interval.", labels=labels)
+    high = GaugeMetricFamily("deniable_estimate_upper_bound", "Upper end of its 95% interval.", labels=labels)
+    reports = GaugeMetricFamily("deniable_reports", "Reports behind the estimates of a metric.", labels=_ABOUT)
+    starts = GaugeMetricFamily(
+        "deniable_estimate_epoch_start_timestamp_seconds",
+        "Start of the epoch that estimates are about.",
+        labels=_ABOUT,
+    )
+    for found in answers:
+        about = [catalog.title(found.collection), found.metric.name]
+        reports.add_metric(about, found.estimate.reports)
+        starts.add_metric(about, found.first_epoch * found.collection.epoch_seconds)
+        if not found.estimate.reports:
+            continue
+        rows = sorted(found.estimate.rows, key=lambda row: row.value, reverse=True)
+        for row in rows[:MOST_ROWS] if rows[0].measure is Measure.SHARE else rows:
+            for family, number in ((value, row.value), (low, row.low), (high, row.high)):
+                family.add_metric([*about, row.label], number)
+    yield from (value, low, high, reports, starts)
+
+
+def _asked(catalog: Catalog) -> Iterator[Metric]:
+    info = InfoMetricFamily("deniable_metric", "What is asked, and how it is written.", labels=_ABOUT)
+    epsilon = GaugeMetricFamily("deniable_metric_epsilon", "What one epoch's answer costs a device.", labels=_ABOUT)
+    expires = GaugeMetricFamily(
+        "deniable_metric_expiry_timestamp_seconds", "When devices stop answering.", labels=_ABOUT
+    )
+    for collection in catalog.collections():
+        for metric in collection.metrics.values():
+            about = [catalog.title(collection), metric.name]
+            info.add_metric(
+                about,
+                {
+                    "digest": f"{collection.digest:016x}",
+                    "kind": metric.kind.name,
+                    "mechanism": metric.columns[0].mechanism.name,
+                    "unit": str(metric.kind.parameters().get("unit", "")),
+                    "decimals": str(decimals(metric, Measure.QUANTITY)),
+                },
+            )
+            epsilon.add_metric(about, float(metric.epsilon))
+            if metric.expires:
+                day = dt.datetime.combine(metric.expires, dt.time(), dt.UTC)
+                expires.add_metric(about, day.timestamp())
+    yield from (info, epsilon, expires)
+
+
+def _ingest(stats: IngestStats) -> Iterator[Metric]:
+    yield CounterMetricFamily("deniable_batches_accepted", "Batches stored.", value=stats.accepted)
+    yield CounterMetricFamily("deniable_reports_accepted", "Reports of stored batches.", value=stats.reports)
+    yield CounterMetricFamily(
+        "deniable_batches_duplicate", "Batches that had been stored before.", value=stats.duplicate
+    )
+    refused = CounterMetricFamily("deniable_batches_refused", "Batches that were refused.", labels=["reason"])
+    for reason, count in sorted(stats.refused.items()):
+        refused.add_metric([reason], count)
+    errors = CounterMetricFamily("deniable_store_errors", "Flushes that the store did not take.", labels=["error"])
+    for error, count in sorted(stats.store_errors.items()):
+        errors.add_metric([error], count)
+    yield from (refused, errors)
+    yield GaugeMetricFamily("deniable_batches_waiting", "Batches that wait to be stored.", value=stats.waiting)
+    yield _histogram(
+        "deniable_flush_duration_seconds", "Time that it took to store waiting batches.", stats.flush_seconds
+    )
+    yield _histogram("deniable_flush_batches", "Batches that were stored together.", stats.flush_batches)
+
+
+def _histogram(name: str, words: str, histogram: Histogram) -> Metric:
+    running, buckets = 0, []
+    for bound, count in zip([*map(str, histogram.bounds), "+Inf"], histogram.counts, strict=True):
+        running += count
+        buckets.append((bound, float(running)))
+    return HistogramMetricFamily(name, words, buckets=buckets, sum_value=histogram.total)
+
+
+def _store(catalog: Catalog, state: State) -> Iterator[Metric]:
+    yield GaugeMetricFamily("deniable_store_up", "Whether the store answers.", value=state.store is not None)
+    if state.store is None:
+        return
+    store = state.store
+    yield GaugeMetricFamily("deniable_store_round_trip_seconds", "Time of a round trip.", value=store.seconds)
+    yield GaugeMetricFamily("deniable_store_memory_bytes", "Memory that the store uses.", value=store.memory_bytes)
+    yield GaugeMetricFamily(
+        "deniable_store_memory_limit_bytes",
+        "Memory that it may use; 0 without limit.",
+        value=store.memory_limit_bytes,
+    )
+    yield CounterMetricFamily("deniable_store_evicted_keys", "Keys thrown away to make room.", value=store.evicted)
+    yield from _margins(catalog, state.fleets)
+
+
+def _margins(catalog: Catalog, fleets: Sequence[Fleet]) -> Iterator[Metric]:
+    margin = GaugeMetricFamily(
+        "deniable_id_window_margin_seconds",
+        "How long ids outlive the acceptance of their batches.",
+        labels=["collection"],
+    )
+    for fleet in fleets:
+        if fleet.margin is not None:
+            margin.add_metric([catalog.title(catalog.collection(f"{fleet.layout.digest:016x}"))], fleet.margin)
+    yield margin
+
+
+def _build() -> Metric:
+    return InfoMetricFamily("deniable_build", "The aggregator's version.", value={"version": VERSION})

@@ -1,0 +1,167 @@
+// Charts, drawn by plotly.js from the aggregator itself. Each has its numbers in a table beside it; what is drawn
+// differs in shape and dash as well as in colour.
+import { h } from "./dom.js";
+import { colour, onTheme } from "./theme.js";
+
+const SERIES = ["mark", "second", "third", "fourth", "fifth"];
+const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];
+const SYMBOLS = ["circle", "square", "triangle-up", "cross", "star"];
+const QUIET = { displayModeBar: false, responsive: true, showTips: false };
+
+let library;
+function plotly() {
+  library ??= new Promise((resolve, reject) => {
+    const script = h("script", { src: document.getElementById("main-script").dataset.charts });
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => reject(new Error("the chart library did not arrive"));
+    document.head.append(script);
+  });
+  return library;
+}
+
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) target.draw();
+  },
+  { rootMargin: "200px" },
+);
+const drawn = new Set();
+onTheme(() => drawn.forEach((element) => (element.isConnected ? element.draw(true) : drawn.delete(element))));
+
+// A place for a chart that is drawn when it comes into view; `make` gives its traces and layout in today's colours.
+function place(label, height, make, className = "chart") {
+  const element = h("div", { class: className, role: "img", "aria-label": label });
+  element.style.height = `${height}px`;
+  let done = false;
+  element.draw = async (again = false) => {
+    if (done && !again) return;
+    done = true;
+    seen.unobserve(element);
+    drawn.add(element);
+    const Plotly = await plotly();
+    if (!element.isConnected) return;
+    const { traces, layout, still } = make();
+    await Plotly.react(element, traces, { ...base(height), ...layout }, { ...QUIET, staticPlot: still });
+    element.dataset.drawn = "";
+  };
+  seen.observe(element);
+  return element;
+}
+
+function base(height) {
+  return {
+    height,
+    margin: { l: 8, r: 12, t: 8, b: 32 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("soft") },
+    hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") } },
+    showlegend: false,
+    dragmode: false,
+  };
+}
+
+const axis = (more) => ({
+  gridcolor: colour("line"),
+  zerolinecolor: colour("soft"),
+  linecolor: colour("line"),
+  fixedrange: true,
+  automargin: true,
+  ...more,
+});
+
+const scale = (measure, more) => axis(measure === "MEASURE_SHARE" ? { tickformat: ".0%", ...more } : { tickformat: ",", ...more });
+
+// Lines with a dot: one row a label, each an interval with its value on it, on bars where these make sense.
+// rows: [{label, value, low, high, hover, truth, truthHover}]; an interval without ends is not drawn.
+export function bars(label, rows, measure, { filled = true } = {}) {
+  const height = 46 + rows.length * 34;
+  return place(label, height, () => {
+    const names = rows.map((row) => row.label);
+    const ends = { x: [], y: [] };
+    for (const row of rows) {
+      if (row.low === undefined) continue;
+      ends.x.push(row.low, row.high, null);
+      ends.y.push(row.label, row.label, null);
+    }
+    const traces = [];
+    if (filled) {
+      traces.push({ type: "bar", orientation: "h", x: rows.map((row) => row.value), y: names, marker: { color: colour("fill") }, hoverinfo: "skip", width: 0.62 });
+    }
+    traces.push(
+      { type: "scatter", mode: "lines+markers", ...ends, line: { color: colour("mark"), width: 2.5 }, marker: { symbol: "line-ns", size: 12, color: colour("mark"), line: { color: colour("mark"), width: 2.5 } }, hoverinfo: "skip" },
+      { type: "scatter", mode: "markers", x: rows.map((row) => row.value), y: names, text: rows.map((row) => row.hover), hovertemplate: "%{text}<extra></extra>", marker: { symbol: "circle", size: 10, color: colour("mark") } },
+    );
+    const known = rows.filter((row) => row.truth !== undefined);
+    if (known.length) {
+      traces.push({ type: "scatter", mode: "markers", x: known.map((row) => row.truth), y: known.map((row) => row.label), text: known.map((row) => row.truthHover), hovertemplate: "%{text}<extra></extra>", marker: { symbol: "diamond-open", size: 13, color: colour("truth"), line: { width: 2.5, color: colour("truth") } } });
+    }
+    const layout = {
+      xaxis: scale(measure, { rangemode: filled ? "tozero" : "normal", side: "bottom" }),
+      yaxis: axis({ autorange: "reversed", type: "category", gridcolor: "rgba(0,0,0,0)", tickfont: { color: colour("ink"), size: 14 }, ticksuffix: "  " }),
+      hovermode: "closest",
+    };
+    return { traces, layout };
+  });
+}
+
+// Lines over time with their bands. series: [{label, points: [{at, value, low, high, hover, truth}]}]
+export function bands(label, series, measure) {
+  return place(label, 320, () => {
+    const traces = series.flatMap((each, number) => band(each, number));
+    const known = series[0].points.filter((point) => point.truth !== undefined);
+    if (series.length === 1 && known.length) {
+      traces.push({ x: known.map((point) => point.at), y: known.map((point) => point.truth), mode: "markers", name: "truth (simulated)", hoverinfo: "skip", marker: { symbol: "diamond-open", size: 11, color: colour("truth"), line: { width: 2, color: colour("truth") } } });
+    }
+    const layout = {
+      xaxis: axis({ type: "date", nticks: 8 }),
+      yaxis: scale(measure, { rangemode: "normal", nticks: 6 }),
+      hovermode: "x unified",
+      showlegend: traces.filter((trace) => trace.name).length > 1,
+      legend: { orientation: "h", traceorder: "normal", y: 1.02, yanchor: "bottom", x: 0, font: { color: colour("ink") } },
+      margin: { l: 8, r: 12, t: series.length > 1 ? 40 : 12, b: 32 },
+    };
+    return { traces, layout };
+  });
+}
+
+function band({ label, points }, number) {
+  const name = SERIES[number % SERIES.length];
+  const x = points.map((point) => point.at);
+  const edge = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
+  return [
+    { ...edge, y: points.map((point) => point.low) },
+    { ...edge, y: points.map((point) => point.high), fill: "tonexty", fillcolor: faint(colour(name)) },
+    { x, y: points.map((point) => point.value), name: label, mode: "lines+markers", text: points.map((point) => point.hover), hovertemplate: "%{text}<extra></extra>", line: { color: colour(name), width: 2.5, dash: DASHES[number % DASHES.length] }, marker: { symbol: SYMBOLS[number % SYMBOLS.length], size: 7, color: colour(name) } },
+  ];
+}
+
+const faint = (hex) => `${hex}33`;
+
+// A small band without axes.
+export function spark(label, points) {
+  return place(
+    label,
+    84,
+    () => ({
+      traces: band({ label, points }, 0).map((trace) => ({ ...trace, hoverinfo: "skip", hovertemplate: undefined, text: undefined, mode: "lines" })).concat([
+        { x: [points.at(-1).at], y: [points.at(-1).value], mode: "markers", marker: { size: 8, color: colour("mark") }, hoverinfo: "skip" },
+      ]),
+      layout: {
+        margin: { l: 6, r: 8, t: 6, b: 6 },
+        xaxis: { visible: false, fixedrange: true, type: "date" },
+        yaxis: { visible: false, fixedrange: true },
+      },
+      still: true,
+    }),
+    "spark",
+  );
+}
+
+// How many there were of each size. bins: [{label, count}]
+export function histogram(label, bins) {
+  return place(label, 220, () => ({
+    traces: [{ type: "bar", x: bins.map((bin) => bin.label), y: bins.map((bin) => bin.count), marker: { color: colour("mark") }, hovertemplate: "%{x}: %{y}<extra></extra>" }],
+    layout: { xaxis: axis({ type: "category" }), yaxis: axis({ nticks: 4, tickformat: "~s" }), bargap: 0.25 },
+  }));
+}

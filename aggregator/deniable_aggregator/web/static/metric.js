@@ -1,0 +1,206 @@
+// One metric: its answer, over time, by segment, and what one report reveals.
+import { ask } from "./api.js";
+import { bands, bars } from "./charts.js";
+import { Choices } from "./choices.js";
+import { count, h, plural, say, swap, table } from "./dom.js";
+import { legend } from "./glyph.js";
+import { Live } from "./live.js";
+import { epochName, epochStart, epochWord, windowName } from "./time.js";
+import { viewOf } from "./views.js";
+import { emptyNotice, fewNotice, hasReports, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+
+const MOST_ROWS = 50;
+const LEAST_TREND = 30;
+
+export function metricPage(collection, title, info, main) {
+  const path = `collections/${title}/estimates/${info.name}`;
+  const seconds = collection.epochSeconds;
+  const live = new Live(refresh);
+  const choices = new Choices(collection, () => live.now());
+  const answer = h("section", { class: "panel", "aria-labelledby": "answer-head" }, h("div", { class: "wait" }));
+  const trend = h("section", { class: "panel", "aria-labelledby": "trend-head", hidden: true });
+  const segments = h("div", { class: "two" });
+  const links = h("p", { class: "actions" });
+  let fitted = false;
+  let drawn = "";
+  swap(
+    main,
+    h("p", { class: "crumbs" }, h("a", { href: `/c/${title}${choices.suffix}` }, `‹ ${title}`)),
+    h("div", { class: "headline" }, h("h1", {}, info.name), h("span", { class: "tag" }, info.kind), h("p", {}, info.description)),
+    choices.element,
+    h("div", { class: "panels" }, answer, trend, segments, reveals(info), facts(info, collection, links)),
+  );
+  document.title = `${info.name} · ${title} · Deniable`;
+  return live.now();
+
+  async function refresh() {
+    const asked = choices.parameters({ rows: MOST_ROWS });
+    const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND) });
+    const [now, epochs, ...sides] = await Promise.all([
+      ask(`${path}?${asked}`),
+      ask(`${path}/epochs?${over}`),
+      ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}`)),
+    ]);
+    const changed = [now, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
+    if (!changed) return;
+    const { estimate } = now.content;
+    choices.newest(estimate.lastEpoch);
+    showAnswer(estimate);
+    showTrend(estimate, epochs.content.estimates);
+    swap(segments, ...openSegments().map((own, place) => segmentPanel(own, estimate, sides[place].content.estimates)));
+    showLinks(asked, over);
+    if (drawn === asked) say(`${info.name} has changed: ${reading(viewOf(estimate).leading(estimate), estimate)}`);
+    drawn = asked;
+  }
+
+  // A segment of which one value is chosen is not compared.
+  function openSegments() {
+    const chosen = new URLSearchParams(choices.parameters());
+    return collection.segments.filter((own) => !chosen.has(`segment.${own.name}`));
+  }
+
+  function showAnswer(estimate) {
+    const hasFitted = estimate.rows.some((row) => row.consistent !== undefined) && estimate.rows.length > 1;
+    const truth = estimate.rows.some((row) => row.truth !== undefined);
+    const head = h("h2", { id: "answer-head" }, windowName(estimate, seconds));
+    if (!hasReports(estimate)) return swap(answer, head, emptyNotice("Nothing has come for this window and these segments."));
+    const about = `${reportsLine(estimate)}. Intervals of ${percentOf(estimate.confidence)} about ${estimate.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}.`;
+    return swap(
+      answer,
+      h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
+      h("p", { class: "about" }, about, fitted ? " Consistent: not negative, adding up to 100%. The intervals belong to the raw estimates and are not shown." : ""),
+      tooFew(estimate) ? fewNotice(estimate) : null,
+      ...viewOf(estimate).answer(estimate, info, fitted),
+      h("p", { class: "legend" }, ...legend(truth).slice(fitted ? 1 : 0).map(([text, drawing]) => h("span", {}, drawing, text))),
+      answerTable(estimate, truth),
+      estimate.rowCount > estimate.rows.length ? h("p", { class: "about" }, `The ${count(estimate.rows.length)} largest of ${count(estimate.rowCount)}; the CSV file has all.`) : null,
+    );
+  }
+
+  function viewSwitch(estimate) {
+    const option = (value, text) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name: "view",
+          id: `view-${text.toLowerCase()}`,
+          checked: fitted === value,
+          onchange: () => {
+            fitted = value;
+            showAnswer(estimate);
+          },
+        }),
+        text,
+      );
+    return h("fieldset", { class: "switch" }, h("legend", { class: "unseen" }, "View"), option(false, "Raw"), option(true, "Consistent"));
+  }
+
+  function showTrend(estimate, estimates) {
+    trend.hidden = estimates.length < 2;
+    if (trend.hidden) return;
+    const view = viewOf(estimate);
+    const labels = view.rows(estimate).map((row) => row.label);
+    const series = labels.map((label) => ({ label, points: estimates.map((each) => point(each, label)).filter(Boolean) }));
+    const [first] = view.rows(estimate);
+    const header = [epochWord(seconds), ...labels, "reports"];
+    const rows = estimates.map((each) => [
+      epochName(each.lastEpoch, seconds),
+      ...labels.map((label) => cell(each, label)),
+      count(each.reports),
+    ]);
+    swap(
+      trend,
+      h("h2", { id: "trend-head" }, "Over time"),
+      h("p", { class: "about" }, `${plural(estimates.length, epochWord(seconds))}, each by itself, with its ${percentOf(estimate.confidence)} band.`),
+      bands(`${labels.join(", ")} over time; the table below has the numbers`, series, first.measure),
+      h("details", {}, h("summary", { id: "trend-table" }, "As a table"), table(`${info.name} over time`, header, rows.reverse())),
+    );
+  }
+
+  function point(estimate, label) {
+    const row = estimate.rows.find((each) => each.label === label);
+    return row && { at: epochStart(estimate.lastEpoch, seconds), value: row.value, low: row.low, high: row.high, truth: row.truth, hover: `${label}: ${row.text} (${row.lowText} to ${row.highText})` };
+  }
+
+  function showLinks(asked, over) {
+    const all = asked.replace(/&?rows=\d+/, "");
+    const allOver = over.replace(/&?rows=\d+/, "");
+    swap(
+      links,
+      h("a", { href: `/api/v1/${path}.csv?${all}` }, "This answer as CSV"),
+      h("a", { href: `/api/v1/${path}?${all}` }, "as JSON"),
+      h("a", { href: `/api/v1/${path}/epochs.csv?${allOver}` }, "Over time as CSV"),
+      h("a", { href: `/api/v1/${path}/epochs?${allOver}` }, "as JSON"),
+    );
+  }
+
+  function segmentPanel(own, whole, estimates) {
+    const leading = viewOf(whole).leading(whole);
+    const rows = estimates.map((each) => {
+      const row = each.rows.find((other) => other.label === leading.label);
+      const value = each.segment[own.name];
+      if (!row || !hasReports(each)) return { label: value, hover: `${value}: no reports` };
+      return { label: value, value: row.value, low: row.low, high: row.high, truth: row.truth, hover: `${value}: ${reading(row, each)}`, truthHover: `${value}: truth ${row.truthText}` };
+    });
+    const cells = estimates.map((each) => [each.segment[own.name], cell(each, leading.label), count(each.reports)]);
+    return h(
+      "section",
+      { class: "panel", "aria-label": `By ${own.name}` },
+      h("h2", {}, `By ${own.name}`),
+      h("p", { class: "about" }, `“${leading.label}”, side by side. Where two intervals part, the difference is more than noise.`),
+      bars(`${leading.label} by ${own.name}; the table below has the numbers`, rows, leading.measure, { filled: leading.measure === "MEASURE_SHARE" }),
+      table(`${info.name}: ${leading.label} by ${own.name}`, [own.name, leading.label, "reports"], cells),
+    );
+  }
+}
+
+function cell(estimate, label) {
+  const row = estimate.rows.find((each) => each.label === label);
+  if (!row || !hasReports(estimate)) return "–";
+  return `${row.text}${unitOf(row, estimate)} (${row.lowText} to ${row.highText})`;
+}
+
+function answerTable(estimate, truth) {
+  const fits = estimate.rows.some((row) => row.consistent !== undefined);
+  const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
+  const rows = estimate.rows.map((row) => [
+    row.label,
+    `${row.text}${unitOf(row, estimate)}`,
+    `${row.lowText} to ${row.highText}`,
+    ...(fits ? [row.consistentText || "–"] : []),
+    ...(truth ? [row.truthText || "–", row.truth === undefined ? "–" : row.low <= row.truth && row.truth <= row.high ? "✓ yes" : "✕ no"] : []),
+  ]);
+  return table(`${estimate.metric}: estimates and intervals`, header, rows);
+}
+
+function reveals(info) {
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "reveals-head" },
+    h("h2", { id: "reveals-head" }, "What one report reveals"),
+    h("p", { class: "about" }, "To somebody who sees it: on the line, in a log, or on this server."),
+    h("ul", { class: "sentences" }, ...info.reveals.map((sentence) => h("li", {}, sentence))),
+  );
+}
+
+function facts(info, collection, links) {
+  const rows = [
+    ["kind", info.kind],
+    ["mechanism", info.mechanism.replaceAll("_", " ")],
+    ["epsilon an epoch", info.epsilonText],
+    ...(info.instantaneousEpsilon ? [["epsilon of one report", String(info.instantaneousEpsilon)]] : []),
+    ["answers remembered", info.memoized ? "yes: the same in every epoch" : "no: fresh noise every epoch"],
+    ["unit", info.unit || "–"],
+    ["expires", info.expires || "never"],
+    ["collection's digest", collection.digest],
+  ];
+  return h(
+    "section",
+    { class: "panel", "aria-labelledby": "facts-head" },
+    h("h2", { id: "facts-head" }, "How it is asked"),
+    h("dl", { class: "facts" }, ...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    links,
+  );
+}

@@ -1,0 +1,45 @@
+// Light and dark: as the system has it, or as chosen here.
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const listeners = [];
+
+export function onTheme(listener) {
+  listeners.push(listener);
+}
+
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+function chosen() {
+  try {
+    return localStorage.getItem("theme");
+  } catch {
+    return null; // the browser keeps nothing for this page
+  }
+}
+
+function choose(theme) {
+  try {
+    localStorage.setItem("theme", theme);
+  } catch {
+    // it lasts for this page only
+  }
+}
+
+function show(theme) {
+  document.documentElement.dataset.theme = theme;
+  const button = document.getElementById("theme");
+  const other = theme === "dark" ? "light" : "dark";
+  button.textContent = theme === "dark" ? "☀ Light" : "☾ Dark";
+  button.setAttribute("aria-label", `Show in ${other} colours`);
+  button.onclick = () => {
+    choose(other);
+    show(other);
+  };
+  for (const listener of listeners) listener();
+}
+
+export function startTheme() {
+  const now = () => chosen() ?? (dark.matches ? "dark" : "light");
+  dark.addEventListener("change", () => show(now()));
+  show(now());
+}

@@ -1,0 +1,48 @@
+// What several views say in the same words.
+import { count, h, plural } from "./dom.js";
+
+const FEW = 50;
+
+export const percentOf = (confidence) => `${+(confidence * 100).toFixed(4)}%`;
+
+// "61.12% (59.24% to 63.00%)", with the unit where there is one.
+export function reading(row, estimate) {
+  const unit = unitOf(row, estimate);
+  return `${row.text}${unit}, ${percentOf(estimate.confidence)} interval ${row.lowText} to ${row.highText}${unit}`;
+}
+
+export const unitOf = (row, estimate) => (estimate.unit && row.measure !== "MEASURE_SHARE" ? ` ${estimate.unit}` : "");
+
+export const hasReports = (estimate) => Number(estimate.reports) > 0;
+
+// Whether an answer tells next to nothing yet.
+export function tooFew(estimate) {
+  const [row] = estimate.rows;
+  return Number(estimate.reports) < FEW || (row?.measure === "MEASURE_SHARE" && row.high - row.low > 0.5);
+}
+
+export function fewNotice(estimate) {
+  return h(
+    "p",
+    { class: "notice" },
+    h("strong", {}, "Too few reports. "),
+    `${plural(estimate.reports, "device")} answered, each through noise of its own: the interval is wide because little is known yet.`,
+  );
+}
+
+export function emptyNotice(what) {
+  return h(
+    "p",
+    { class: "notice" },
+    h("strong", {}, "No reports yet. "),
+    `${what} Devices answer an epoch when it is over; the first answers come then.`,
+  );
+}
+
+// How many reports, and how many they are worth.
+export function reportsLine(estimate) {
+  const worth = Math.round(estimate.effectiveReports);
+  const reports = plural(estimate.reports, "report");
+  if (!worth || worth >= Number(estimate.reports) * 0.99) return reports;
+  return `${reports}, worth about ${count(worth)} from different devices`;
+}
