@@ -48,6 +48,7 @@ Attachment = Callable[["Server"], contextlib.AbstractAsyncContextManager[None]]
 
 _MOST_MESSAGE_BYTES = 1 << 20
 _STORE_CHECK_SECONDS = 0.5
+_CANCEL_SECONDS = 0.1
 _LAST_WORD_SECONDS = 1.0
 """When everything is stored, calls have this long to take their answers; those that watch something are cut."""
 
@@ -130,12 +131,11 @@ class Server:
         self._attached = contextlib.AsyncExitStack()
         self._embedded = EmbeddedStore(settings.data_dir) if settings.data_dir else None
         self._health = health.aio.HealthServicer()
-        self._watch: asyncio.Task[None] | None = None
+        self._background: list[asyncio.Task[None]] = []
         self._grpc: grpc.aio.Server | None = None
         self._reports: ReportService | None = None
         self._store: Store | None = None
         self._names: tuple[str, ...] = ()
-        self._draining = False
 
     @property
     def calendar(self) -> Calendar:
@@ -170,16 +170,17 @@ class Server:
                 await self._grpc.stop(0)
             await self._close_store()
             raise
-        self._watch = asyncio.create_task(self._watch_store())
+        self._background = [
+            asyncio.create_task(self._watch_store()),
+            asyncio.create_task(self.store.keep_folding()),
+        ]
 
     async def drain(self) -> None:
         """End without losing anything, within the grace period."""
         assert self._grpc, "the aggregator has not been started"
         assert self._reports
-        self._draining = True
-        if self._watch:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
+        for task in self._background:
+            await _ended(task)
         await self._health.enter_graceful_shutdown()
         await self._attached.aclose()
         ending = asyncio.create_task(self._grpc.stop(self._settings.grace))
@@ -229,11 +230,16 @@ class Server:
                 status = HealthCheckResponse.SERVING
             except StoreError:
                 status = HealthCheckResponse.NOT_SERVING
-            if self._draining:  # redis-py sometimes swallows a cancellation
-                return
             for name in self._names:
                 await self._health.set(name, status)
             await asyncio.sleep(_STORE_CHECK_SECONDS)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it has ended: redis-py sometimes swallows a cancellation."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=_CANCEL_SECONDS)
 
 
 async def run(

@@ -14,11 +14,27 @@ from hypothesis import strategies as st
 from deniable.payload import Bitmap, Integer, Symbol, Vector
 from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
 from deniable_aggregator.ingest.rows import Batch, Rows, Table, faults
-from deniable_aggregator.store import CounterKey
+from deniable_aggregator.store import Additions, CounterKey, Window
 from support.aggregator_server import LAYOUT, rows
 
 NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
 TABLES = (Table(LAYOUT), Table(NARROW))
+
+
+def batch(table: Table, narrow: bytes, wide: list[tuple[int, bytes]], epoch: int = 20_000, segment: int = 0) -> Batch:
+    """A batch that has come through the door."""
+    return Batch(os.urandom(16), table, Window(table.layout.digest, epoch), segment, narrow, wide)
+
+
+def found_in(additions: Additions) -> Counter[tuple[CounterKey, int]]:
+    """What additions add, by key and counter; they say nothing twice."""
+    keys = [CounterKey(*key) for key in np.asarray(additions.keys).tolist()]
+    found: Counter[tuple[CounterKey, int]] = Counter()
+    entries = (additions.key.tolist(), additions.counter.tolist(), additions.amount.tolist())
+    for key, counter, amount in zip(*entries, strict=True):
+        assert (keys[key], counter) not in found
+        found[keys[key], counter] = amount
+    return found
 
 
 def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int] | None:
@@ -67,7 +83,7 @@ def reference(batches: list[Batch], keep: list[bool]) -> tuple[set[int], Counter
             if sums is None:
                 malformed.add(number)
                 continue
-            key = CounterKey(layout.digest, column, batch.epoch, batch.segment)
+            key = CounterKey(layout.digest, column, batch.window.epoch, batch.segment)
             for counter, amount in sums.items():
                 added[key, counter] += amount
         if number not in malformed and keep[number]:
@@ -127,7 +143,7 @@ def a_batch(draw: st.DrawFn) -> Batch:
         wide += draw(st.lists(any_wide, max_size=2))
     narrow, wide = draw(st.permutations(narrow)), draw(st.permutations(wide))
     epoch, segment = draw(st.integers(0, 1)), draw(st.integers(0, 2))
-    return Batch(os.urandom(16), table, 20_000 + epoch, segment, rows(*narrow), wide)
+    return batch(table, rows(*narrow), wide, 20_000 + epoch, segment)
 
 
 @settings(max_examples=200, deadline=None)
@@ -140,15 +156,12 @@ def test_arrays_do_what_plain_python_does(batches: list[Batch], chosen: list[boo
     keep = np.array([chosen[number] and number not in malformed for number in range(len(batches))])
     if keep.any():
         additions = flush.additions(keep)
-        found: Counter[tuple[CounterKey, int]] = Counter()
-        for key, counter, amount in zip(additions.key, additions.counter, additions.amount, strict=True):
-            found[additions.keys[key], int(counter)] += int(amount)
-        assert {entry: amount for entry, amount in found.items() if amount} == {
+        assert {entry: amount for entry, amount in found_in(additions).items() if amount} == {
             entry: amount for entry, amount in expected.items() if amount
         }
         layouts = {table.layout.digest: table.layout for table in TABLES}
-        for counter_key, size in zip(additions.keys, additions.sizes, strict=True):
-            assert size == layouts[counter_key.digest].columns[counter_key.column][1].counters
+        for key, size in zip(np.asarray(additions.keys), additions.sizes, strict=True):
+            assert size == layouts[int(key["digest"])].columns[key["column"]][1].counters
     for number, batch in enumerate(batches):
         assert bool(faults(batch)) == (number in malformed)
 
@@ -157,7 +170,7 @@ def test_arrays_do_what_plain_python_does(batches: list[Batch], chosen: list[boo
 def test_many_bitmaps_of_one_column_add_up(reports: int) -> None:
     """Bits that are all set in hundreds of rows are counted in full: no lane carries into the next."""
     full, wide = (1 << 40) - 1, b"\xff" * 12 + b"\x0f"
-    batches = [Batch(os.urandom(16), TABLES[0], 20_000, 0, rows((1, full)), [(4, wide)]) for _ in range(reports)]
+    batches = [batch(TABLES[0], rows((1, full)), [(4, wide)]) for _ in range(reports)]
     additions = Rows(batches).additions(np.ones(reports, dtype=np.bool_))
     assert sorted(additions.sizes) == [41, 101]
     assert len(additions.amount) == 142
@@ -170,23 +183,16 @@ def test_the_largest_values_do_not_wrap() -> None:
     layout = Layout("large", 9, 3600, 1, (("i", Integer(1 << 32)), ("v", Vector(2, bound))))
     table = Table(layout)
     vector = struct.pack("<2i", bound, -bound)
-    batches = [Batch(os.urandom(16), table, 1, 0, rows((0, (1 << 32) - 1)), [(1, vector)]) for _ in range(1000)]
+    batches = [batch(table, rows((0, (1 << 32) - 1)), [(1, vector)]) for _ in range(1000)]
     malformed, expected = reference(batches, [True] * 1000)
     assert not malformed
     additions = Rows(batches).additions(np.ones(1000, dtype=np.bool_))
-    found = {
-        (additions.keys[key], counter): amount
-        for key, counter, amount in zip(
-            additions.key.tolist(), additions.counter.tolist(), additions.amount.tolist(), strict=True
-        )
-    }
-    assert found == expected
+    assert found_in(additions) == expected
 
 
 def test_a_device_is_told_a_few_faults() -> None:
     """A batch with hundreds of faults is answered with the first eight, by the names of their fields."""
-    batch = Batch(os.urandom(16), TABLES[0], 1, 0, rows(*[(0, 4), (0, 5)] * 200), [])
-    found = faults(batch)
+    found = faults(batch(TABLES[0], rows(*[(0, 4), (0, 5)] * 200), []))
     assert [field for field, _ in found] == [f"rows[{number}]" for number in range(1, 9)]
 
 

@@ -1,8 +1,9 @@
-"""Additions: entries are checked, and packed into runs that say the same."""
+"""Additions: entries are checked, written down as deltas, and added up into runs that say the same."""
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,40 +11,83 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable_aggregator.store import Additions, CounterKey
-from deniable_aggregator.store.additions import pack
+from deniable_aggregator.store.additions import NONCE_BYTES, Sum, add_up, delta_of
 from support.aggregator_store import additions
 
-KEYS = [CounterKey(1, column, 2, 3) for column in range(4)]
+KEYS = [CounterKey(1 << 63, column, 2, 3) for column in range(4)]
+SIZE = 100
 
-some_amounts = st.dictionaries(st.integers(0, 99), st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30)
+Amounts = dict[CounterKey, dict[int, int]]
+
+some_amounts = st.dictionaries(st.integers(0, SIZE - 1), st.integers(-(2**40), 2**40), min_size=1, max_size=30)
+some_additions = st.dictionaries(st.sampled_from(KEYS), some_amounts, min_size=1)
 
 
-@given(st.lists(some_amounts, min_size=1, max_size=4))
-def test_runs_say_what_the_entries_say(amounts: list[dict[int, int]]) -> None:
-    """Runs, read one after another, give every counter its amount, and no other counter anything."""
-    packed = pack(additions(dict(zip(KEYS, amounts, strict=False))))
-    runs = iter(struct.iter_unpack("<II", packed.runs))
-    values = iter(struct.iter_unpack("<q", packed.amounts))
-    for count, expected in zip(packed.runs_of_key, amounts, strict=True):
-        found: dict[int, int] = {}
+def written(amounts: Amounts, expires: int = 7) -> bytes:
+    """Amounts as a delta, all of whose keys expire together."""
+    return delta_of(additions(amounts, SIZE), np.full(len(amounts), expires))
+
+
+def said(added: Sum) -> Counter[tuple[CounterKey, int]]:
+    """What the runs add, by key and counter; no counter is in two of them."""
+    runs = struct.iter_unpack("<II", added.runs)
+    values = struct.iter_unpack("<q", added.amounts)
+    found: Counter[tuple[CounterKey, int]] = Counter()
+    for key, count in zip(added.keys, added.runs_of_key, strict=True):
         for _ in range(count):
             first, length = next(runs)
             for counter in range(first, first + length):
-                assert counter not in found
-                found[counter] = next(values)[0]
-        assert {counter: amount for counter, amount in found.items() if amount} == {
-            counter: amount for counter, amount in expected.items() if amount
-        }
-        assert expected.keys() <= found.keys()
+                assert (key, counter) not in found
+                found[key, counter] = next(values)[0]
     assert next(runs, None) is None
     assert next(values, None) is None
+    return found
+
+
+@given(st.lists(some_additions, min_size=1, max_size=5))
+def test_deltas_add_up(deltas: list[Amounts]) -> None:
+    """Runs, read one after another, give every counter the sum of its amounts, and no other counter anything."""
+    expected: Counter[tuple[CounterKey, int]] = Counter()
+    for amounts in deltas:
+        for key, by in amounts.items():
+            for counter, amount in by.items():
+                expected[key, counter] += amount
+    added = add_up([written(amounts) for amounts in deltas])
+    assert added.deltas == len(deltas)
+    assert added.sizes.tolist() == [SIZE] * len(added.keys)
+    assert {entry: amount for entry, amount in said(added).items() if amount} == {
+        entry: amount for entry, amount in expected.items() if amount
+    }
+
+
+def test_what_might_not_fit_is_folded_alone() -> None:
+    """Deltas whose sum could leave 64 bits are not added up here, where it would not be noticed."""
+    half, one = {KEYS[0]: {0: 1 << 61, 1: 5}}, {KEYS[0]: {0: 1, 1: 6}}
+    assert add_up([written(half), written(one)]).deltas == 2
+    for large in ({KEYS[0]: {0: 1 << 62}}, {KEYS[0]: {0: -(1 << 63)}}):
+        added = add_up([written(large), written(one)])
+        assert (added.deltas, said(added)) == (1, {(KEYS[0], 0): large[KEYS[0]][0]})
+
+
+def test_the_longest_life_counts() -> None:
+    """A key that is in several deltas expires when the last of them says."""
+    deltas = [written({KEYS[0]: {0: 1}}, 50), written({KEYS[0]: {0: 1}, KEYS[1]: {0: 1}}, 40)]
+    added = add_up(deltas)
+    assert dict(zip(added.keys, added.expires.tolist(), strict=True)) == {KEYS[0]: 50, KEYS[1]: 40}
+
+
+def test_no_two_deltas_begin_alike() -> None:
+    """The same additions, written down twice, can be told apart by how they begin."""
+    first, second = (written({KEYS[0]: {0: 1}}) for _ in range(2))
+    assert first[:NONCE_BYTES] != second[:NONCE_BYTES]
+    assert first[NONCE_BYTES:] == second[NONCE_BYTES:]
 
 
 def test_neighbours_share_a_run_and_strangers_do_not() -> None:
     """Entries that are eight apart are one run; nine apart, they are two."""
-    packed = pack(additions({KEYS[0]: {0: 1, 8: 1, 17: 1}, KEYS[1]: {18: 1}}))
-    assert list(struct.iter_unpack("<II", packed.runs)) == [(0, 9), (17, 1), (18, 1)]
-    assert packed.runs_of_key.tolist() == [2, 1]
+    added = add_up([written({KEYS[0]: {0: 1, 8: 1, 17: 1}, KEYS[1]: {18: 1}})])
+    assert list(struct.iter_unpack("<II", added.runs)) == [(0, 9), (17, 1), (18, 1)]
+    assert added.runs_of_key.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from deniable_aggregator.store import (
     StoreUnavailable,
     Window,
 )
+from deniable_aggregator.store import store as store_module
 from support.aggregator_proxy import proxied
 from support.aggregator_store import Place, additions, admission, batch_ids, place
 
@@ -130,20 +132,24 @@ def test_addition_is_exact(here: Place, rounds: list[dict[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(("start", "amount"), [(LARGEST - 4, 5), (LARGEST, 1), (LARGEST, LARGEST), (-LARGEST, -2)])
-def test_overflow_is_refused(here: Place, start: int, amount: int) -> None:
-    """A counter that would leave 64 bits fails the whole call: no other counter and no id has changed."""
+def test_overflow_is_never_counted(tmp_path: Path, start: int, amount: int) -> None:
+    """A counter that would leave 64 bits keeps its value and is an error: no delta is lost, none is half added."""
     key = fresh_key()
     other = key._replace(column=1)
     window = Window(key.digest, key.epoch)
-    here.run(add(here.store, key, {7: start}))
-    ids = batch_ids()
-    both = additions({other: {0: 1}, key: {0: 1, 7: amount}}, SIZE)
-    with pytest.raises(CounterOverflow):
-        here.run(here.store.add(0, {window: admission(ids)}, both))
-    values = here.run(counters(here.store, key))
-    assert (values[0], values[7]) == (0, start)
-    assert here.run(here.store.read([other])) == [None]
-    assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+    with place(tmp_path) as here:
+        here.run(add(here.store, key, {7: start}))
+        assert here.run(counters(here.store, key))[7] == start
+        both = additions({other: {0: 1}, key: {0: 1, 7: amount}}, SIZE)
+        here.run(here.store.add(0, {window: admission(batch_ids())}, both))
+        for _ in range(2):
+            with pytest.raises(CounterOverflow):
+                here.run(here.store.read([key]))
+        with here.raw() as raw:
+            assert raw.llen("deniable:{0}:deltas") == 1
+            stored = np.frombuffer(raw.get(f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"), dtype="<i8")
+            assert (stored[0], stored[7]) == (0, start)
+            assert not raw.exists(f"deniable:{{0}}:counts:{key.digest:016x}.1:{key.epoch}:2")
 
 
 @pytest.mark.parametrize(("start", "amount"), [(LARGEST - 5, 5), (-LARGEST, -1)])
@@ -156,16 +162,17 @@ def test_the_last_value_is_reached(here: Place, start: int, amount: int) -> None
 
 
 def test_few_changes_of_many_counters_are_cheap(here: Place) -> None:
-    """Adding to four of 65,536 counters writes less than a kilobyte to the append-only file."""
+    """Adding to four of 65,536 counters, and folding that, writes less than a kilobyte to the append-only file."""
     key = fresh_key()
     window = Window(key.digest, key.epoch)
     size = 65_536
     few = additions({key: {5: 1, 6: 1, 30_000: 1, size - 1: 1}}, size)
-    here.run(here.store.add(0, {window: admission(batch_ids())}, few))
     (file,) = (here.embedded.data_dir / "appendonlydir").glob("*.incr.aof")
-    before = file.stat().st_size
-    here.run(here.store.add(0, {window: admission(batch_ids())}, few))
-    assert file.stat().st_size - before < 1024
+    for _ in range(2):
+        before = file.stat().st_size
+        here.run(here.store.add(0, {window: admission(batch_ids())}, few))
+        here.run(here.store.fold(0))
+        assert file.stat().st_size - before < 1024
     values = here.run(counters(here.store, key))
     assert (len(values), sum(values), values[5], values[-1]) == (size, 8, 2, 2)
 
@@ -180,65 +187,148 @@ def test_the_script_is_sent_again(here: Place) -> None:
     assert here.run(counters(here.store, key))[0] == 2
 
 
-def test_the_names_of_the_keys(here: Place) -> None:
+def test_the_names_of_the_keys(tmp_path: Path) -> None:
     """Keys are named as the design says, with the shard as the hash tag, and hold little-endian int64."""
     key = CounterKey(0xABCDEF, 3, 20_000, 2)
-    here.run(add(here.store, key, {1: 258}, [bytes(15) + b"\x05"]))
-    with here.raw() as raw:
-        names = set(raw.keys("*abcdef*"))
-        assert names == {
-            b"deniable:{0}:seen:0000000000abcdef.20000",
-            b"deniable:{0}:counts:0000000000abcdef.3:20000:2",
-        }
-        assert raw.get("deniable:{0}:counts:0000000000abcdef.3:20000:2") == (
-            bytes(8) + b"\x02\x01" + bytes(6) + bytes(8 * (SIZE - 2))
-        )
-        assert raw.smembers("deniable:{0}:seen:0000000000abcdef.20000") == {bytes(15) + b"\x05"}
+    with place(tmp_path) as here, here.raw() as raw:
+        here.run(add(here.store, key, {1: 258}, [bytes(15) + b"\x05"]))
+        seen, counts = b"deniable:{0}:seen:0000000000abcdef.20000", b"deniable:{0}:counts:0000000000abcdef.3:20000:2"
+        assert set(raw.keys()) == {b"deniable:shards", b"deniable:{0}:deltas", seen}
+        here.run(here.store.fold(0))
+        assert set(raw.keys()) == {b"deniable:shards", seen, counts}
+        assert raw.get(counts) == bytes(8) + b"\x02\x01" + bytes(6) + bytes(8 * (SIZE - 2))
+        assert raw.smembers(seen) == {bytes(15) + b"\x05"}
 
 
-def test_everything_has_a_time_to_live(here: Place) -> None:
-    """Ids and counters live as long as they are told; ids may be told to live longer, never shorter."""
+def test_everything_has_a_time_to_live(tmp_path: Path) -> None:
+    """Ids, deltas and counters live as long as they are told; they may be told to live longer, never shorter."""
     key = fresh_key()
     window = Window(key.digest, key.epoch)
-    with here.raw() as raw:
-        for remember, lives in ((1000, 1000), (500, 1000), (2000, 2000)):
-            here.run(
-                here.store.add(0, {window: Admission(batch_ids(), remember, 5000)}, additions({key: {0: 1}}, SIZE))
-            )
+    with place(tmp_path) as here, here.raw() as raw:
+        for remember, keep, lives, kept in (
+            (1000, 5000, 1000, 5000),
+            (500, 4000, 1000, 5000),
+            (2000, 6000, 2000, 6000),
+        ):
+            one = additions({key: {0: 1}}, SIZE)
+            here.run(here.store.add(0, {window: Admission(batch_ids(), remember, keep)}, one))
             assert lives - 2 <= raw.ttl(f"deniable:{{0}}:seen:{key.digest:016x}.{key.epoch}") <= lives
-        assert 4998 <= raw.ttl(f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2") <= 5000
+            assert kept - 2 <= raw.ttl("deniable:{0}:deltas") <= kept
+        here.run(here.store.fold(0))
+        assert 5998 <= raw.ttl(f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2") <= 6000
 
 
-def test_a_key_of_another_length_is_not_touched(here: Place) -> None:
-    """Counters that are shorter than their column are damaged: an error, and nothing has changed."""
+@pytest.mark.parametrize("amounts", [{0: 1, 1: 1}, {99: 1}])
+def test_a_key_of_another_length_is_not_touched(tmp_path: Path, amounts: dict[int, int]) -> None:
+    """Counters that are shorter than their column are an error; nothing is lost until they are mended."""
     key = fresh_key()
-    ids = batch_ids()
-    here.run(add(here.store, key, {0: 1}))
-    with here.raw() as raw:
+    with place(tmp_path) as here, here.raw() as raw:
+        here.run(add(here.store, key, {0: 1}))
+        here.run(here.store.fold(0))
         name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
+        whole = raw.get(name)
         raw.set(name, bytes(12), keepttl=True)
+        here.run(add(here.store, key, amounts))
         with pytest.raises(StoreError, match="DAMAGED"):
-            here.run(add(here.store, key, {0: 1, 1: 1}, ids))
-        with pytest.raises(StoreError, match="DAMAGED"):
-            here.run(add(here.store, key, {99: 1}, ids))
+            here.run(here.store.read([key]))
         assert raw.get(name) == bytes(12)
-        raw.delete(name)
-    assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+        raw.set(name, whole, keepttl=True)
+        assert sum(here.run(counters(here.store, key))) == 1 + len(amounts)
 
 
 def test_a_full_store_says_so(here: Place) -> None:
-    """Without memory the store refuses, changes nothing, and takes the same batch when there is room."""
+    """Without memory the store takes nothing, folds what it has, and takes the same batch when there is room."""
     key = fresh_key()
     ids = batch_ids()
+    here.run(add(here.store, key, {0: 1}))
     with here.raw() as raw:
         raw.config_set("maxmemory", 1)
         try:
             with pytest.raises(StoreFull):
                 here.run(add(here.store, key, {0: 1}, ids))
+            assert here.run(counters(here.store, key))[0] == 1
         finally:
             raw.config_set("maxmemory", 0)
-    assert here.run(here.store.read([key])) == [None]
     assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+    assert here.run(counters(here.store, key))[0] == 2
+
+
+def test_a_store_that_nobody_folds_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deltas that wait are bounded: then batches are refused, unremembered, until some have been folded."""
+    monkeypatch.setattr(store_module, "_MOST_DELTAS", 3)
+    key = fresh_key()
+    ids = batch_ids()
+    with place(tmp_path) as here:
+        for _ in range(3):
+            here.run(add(here.store, key, {0: 1}))
+        with pytest.raises(StoreFull):
+            here.run(add(here.store, key, {0: 1}, ids))
+        here.run(here.store.fold(0))
+        assert here.run(add(here.store, key, {0: 1}, ids)) == set()
+        assert here.run(counters(here.store, key))[0] == 4
+
+
+def test_many_who_fold_fold_once(tmp_path: Path) -> None:
+    """Deltas that several fold at the same time, while more come, are added once each."""
+    key = fresh_key()
+
+    async def fold_and_add(here: Place) -> None:
+        others = [Store(here.embedded.url) for _ in range(4)]
+
+        async def adding(store: Store) -> None:
+            for number in range(100):
+                await add(store, key, {number: 1})
+
+        async def folding(store: Store) -> None:
+            for _ in range(40):
+                await store.fold(0)
+
+        await asyncio.gather(*map(adding, others), *map(folding, [*others, *others]))
+        assert await counters(here.store, key) == [4] * SIZE
+        for store in others:
+            await store.close()
+
+    with place(tmp_path) as here:
+        here.run(fold_and_add(here))
+
+
+def test_a_lost_reply_to_a_fold_is_no_harm(here: Place, tmp_path: Path) -> None:
+    """A fold whose reply is lost is an error; asked again, nothing is added twice."""
+    key = fresh_key()
+
+    async def lose() -> None:
+        async with proxied(tmp_path, here.embedded.data_dir / "valkey.sock") as proxy:
+            store = Store(proxy.url)
+            for _ in range(3):
+                await add(store, key, {0: 1})
+            proxy.drop_next = True
+            with pytest.raises(StoreUnavailable):
+                await store.fold(0)
+            assert proxy.dropped == 1
+            assert (await counters(store, key))[0] == 3
+            await store.close()
+
+    here.run(lose())
+
+
+def test_large_deltas_are_folded_a_few_at_a_time(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much waits, no single script adds more than so many bytes of deltas, but for one delta alone."""
+    key = fresh_key()
+    folded: list[int] = []
+
+    async def spy(self: Store, shard: int, deltas: Sequence[bytes]) -> int:
+        folded.append(sum(map(len, deltas)) if len(deltas) > 1 else 0)
+        return await original(self, shard, deltas)
+
+    original = Store._fold
+    monkeypatch.setattr(Store, "_fold", spy)
+    window = Window(key.digest, key.epoch)
+    large = additions({key: dict.fromkeys(range(50_000), 1)}, 50_000)
+    for _ in range(5):
+        here.run(here.store.add(0, {window: admission(batch_ids())}, large))
+    assert here.run(counters(here.store, key)) == [5] * 50_000
+    assert len(folded) == 5
+    assert max(folded) <= 1 << 20
 
 
 def test_a_store_that_is_away_is_unavailable(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import UNKNOWN_COLLECTION, Refusal, epoch_too_new, epoch_too_old, malformed
 from deniable_aggregator.ingest.rows import ROW_BYTES, Batch, Table
-from deniable_aggregator.store import ID_BYTES
+from deniable_aggregator.store import ID_BYTES, Window
 
 __all__ = ["Calendar", "Door"]
 
 _DAY = 86400
+_NO_ROWS: tuple[tuple[int, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +55,55 @@ class Calendar:
         return max(remember, 1), max(remember, left + int(self.keep), 1)
 
 
+class _Accepted:
+    """What is accepted of one layout, as of some second."""
+
+    __slots__ = ("epochs", "second", "table", "windows")
+
+    def __init__(self, layout: Layout) -> None:
+        self.table = Table(layout)
+        self.second = -1
+        self.epochs = range(0)
+        self.windows: dict[int, Window] = {}
+
+
 class Door:
     """Looks at the headers of batches."""
 
     def __init__(self, layouts: Iterable[Layout], calendar: Calendar) -> None:
         self._calendar = calendar
-        self._tables = {layout.digest: Table(layout) for layout in layouts}
+        self._by_digest = {layout.digest: _Accepted(layout) for layout in layouts}
 
     def admit(self, request: SubmitReportsRequest) -> Batch | Refusal:
         """The batch of a request, with rows that have not been looked at; or why it is refused."""
-        table = self._tables.get(request.collection_digest)
-        if table is None:
+        accepted = self._by_digest.get(request.collection_digest)
+        if accepted is None:
             return UNKNOWN_COLLECTION
-        batch_id, rows = request.batch_id, request.rows
-        wide_rows = [(row.column, row.payload) for row in request.wide_rows]
-        reports, odd = divmod(len(rows), ROW_BYTES)
-        reports += len(wide_rows)
+        table, batch_id, rows, segment = accepted.table, request.batch_id, request.rows, request.segment
+        wide = request.wide_rows
+        wide_rows = [(row.column, row.payload) for row in wide] if wide else _NO_ROWS
+        reports = len(rows) // ROW_BYTES + len(wide_rows)
         if len(batch_id) != ID_BYTES:
             return malformed([("batch_id", f"has {ID_BYTES} bytes")])
-        if request.segment >= table.layout.segments:
+        if segment >= table.layout.segments:
             return malformed([("segment", f"there are {table.layout.segments}")])
-        if odd:
+        if len(rows) % ROW_BYTES:
             return malformed([("rows", f"a row has {ROW_BYTES} bytes")])
         if not reports:
             return malformed([("rows", "there is no report")])
         if reports > table.metrics:
             return malformed([("rows", f"there are {table.metrics} metrics: at least one is reported twice")])
-        epoch, accepted = request.epoch, self._calendar.accepted(table.layout)
-        if epoch in accepted:
-            return Batch(batch_id, table, epoch, request.segment, rows, wide_rows)
-        return epoch_too_old(accepted) if epoch < accepted.start else epoch_too_new(accepted)
+        if accepted.second != int(self._calendar.clock()):
+            self._look_again(accepted)
+        epoch = request.epoch
+        window = accepted.windows.get(epoch)
+        if window is not None:
+            return Batch(batch_id, table, window, segment, rows, wide_rows)
+        return epoch_too_old(accepted.epochs) if epoch < accepted.epochs.start else epoch_too_new(accepted.epochs)
+
+    def _look_again(self, accepted: _Accepted) -> None:
+        """What is accepted changes with the second, not with every batch."""
+        layout = accepted.table.layout
+        accepted.second = int(self._calendar.clock())
+        accepted.epochs = self._calendar.accepted(layout)
+        accepted.windows = {epoch: Window(layout.digest, epoch) for epoch in accepted.epochs}

@@ -7,7 +7,7 @@ words:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum, auto
 
 import numpy as np
@@ -30,9 +30,6 @@ class Stored(Enum):
 
 Outcome = Stored | Refusal
 
-_Name = tuple[Window, bytes]
-"""What a batch is known by: an id is looked up among those of its own window."""
-
 
 class Flush:
     """Batches of one shard on their way into the store."""
@@ -42,15 +39,18 @@ class Flush:
         """What became of each batch, as far as it is known by now."""
         self._batches = batches
         self._rows = Rows(batches)
-        self._new: dict[_Name, int] = {}
+        self._new: dict[Window, dict[bytes, int]] = {}
         self._repeats: list[tuple[int, int]] = []
         bad = self._rows.malformed()
+        for number in bad:
+            self.outcomes[number] = malformed(faults(batches[number]))
         for number, batch in enumerate(batches):
             if number in bad:
-                self.outcomes[number] = malformed(faults(batch))
                 continue
-            name = Window(batch.table.layout.digest, batch.epoch), batch.id
-            first = self._new.setdefault(name, number)
+            ids = self._new.get(batch.window)
+            if ids is None:
+                ids = self._new[batch.window] = {}
+            first = ids.setdefault(batch.id, number)
             if first != number:
                 self._repeats.append((number, first))
 
@@ -60,28 +60,32 @@ class Flush:
             # What is known to the store drops out, and the rest tries again: every round is smaller.
             while self._new:
                 known = await store.add(shard, self._admissions(calendar), self._additions())
-                self._settle(known or list(self._new), Stored.BEFORE if known else Stored.NOW)
+                if not known:
+                    self._all_stored()
+                for window, batch_id in known:
+                    self.outcomes[self._new[window].pop(batch_id)] = Stored.BEFORE
+                    if not self._new[window]:
+                        del self._new[window]
         finally:
             for number, first in self._repeats:
                 outcome = self.outcomes[first]
                 self.outcomes[number] = Stored.BEFORE if isinstance(outcome, Stored) else outcome
 
-    def _settle(self, names: Iterable[_Name], outcome: Stored) -> None:
-        for name in names:
-            self.outcomes[self._new.pop(name)] = outcome
+    def _all_stored(self) -> None:
+        for ids in self._new.values():
+            for number in ids.values():
+                self.outcomes[number] = Stored.NOW
+        self._new = {}
 
     def _additions(self) -> Additions:
         keep: BoolArray = np.zeros(len(self._batches), dtype=np.bool_)
-        keep[list(self._new.values())] = True
+        for ids in self._new.values():
+            keep[list(ids.values())] = True
         return self._rows.additions(keep)
 
     def _admissions(self, calendar: Calendar) -> dict[Window, Admission]:
-        ids: dict[Window, list[bytes]] = {}
-        admissions: dict[Window, Admission] = {}
-        for (window, batch_id), number in self._new.items():
-            if window not in ids:
-                lifetimes = calendar.lifetimes(self._batches[number].table.layout, window.epoch)
-                ids[window] = []
-                admissions[window] = Admission(ids[window], *lifetimes)
-            ids[window].append(batch_id)
+        admissions = {}
+        for window, ids in self._new.items():
+            layout = self._batches[next(iter(ids.values()))].table.layout
+            admissions[window] = Admission(list(ids), *calendar.lifetimes(layout, window.epoch))
         return admissions

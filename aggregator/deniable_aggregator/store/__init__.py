@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.store.additions import Additions, IntArray
+from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
 from deniable_aggregator.store.embedded import EmbeddedStore
 from deniable_aggregator.store.errors import (
     CounterOverflow,
@@ -18,6 +18,7 @@ from deniable_aggregator.store.store import ID_BYTES, Admission, Store, StoreSta
 
 __all__ = [
     "ID_BYTES",
+    "KEY",
     "Additions",
     "Admission",
     "CounterKey",
@@ -26,6 +27,7 @@ __all__ = [
     "EmbeddedStore",
     "EmbeddedStoreFailed",
     "IntArray",
+    "KeyArray",
     "ShardMismatch",
     "Store",
     "StoreError",

@@ -1,12 +1,16 @@
-"""What a flush adds to the store, as arrays, and how it is packed for the script that adds it.
+"""What a flush adds to the counters: checked, as a delta that waits in the store, and as the sum of deltas.
 
 words:
   entry  an amount for one counter
+  delta  additions as bytes. Writing one down takes the store a single command, however many keys it has
+  fold   to add up deltas, and to add their sum to the counters
   run    counters that follow each other and are read, added to and written together
 """
 
 from __future__ import annotations
 
+import os
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,25 +20,35 @@ from numpy.typing import NDArray
 
 from deniable_aggregator.store.keys import CounterKey
 
-__all__ = ["Additions", "IntArray", "Packed", "pack"]
+__all__ = ["KEY", "NONCE_BYTES", "Additions", "IntArray", "KeyArray", "Sum", "add_up", "delta_of"]
 
 IntArray = NDArray[np.int64]
+KeyArray = NDArray[np.void]
 
+KEY = np.dtype([("digest", "<u8"), ("column", "<u4"), ("epoch", "<u4"), ("segment", "<u4")])
+"""A CounterKey in an array."""
+
+NONCE_BYTES = 8
+"""A delta begins with so many random bytes, so that no two are the same."""
+
+_COUNTS = struct.Struct("<II")
+_HEAD_BYTES = NONCE_BYTES + _COUNTS.size
 _BRIDGE = 8
 """Entries of a key up to this far apart share a run: the script takes as long to reach for another run as
-to add the counters in between (measured: 1.8 microseconds a run, 0.18 a counter)."""
-
-_MAX_COUNTERS = 1 << 26
+to add eight counters of the one at hand (1.5 against 0.18 microseconds)."""
+_MOST_COUNTERS = 1 << 26
 """A Redis string holds 512 MB."""
+_COUNTER_BITS = 26
+_LARGEST = float(1 << 62)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Additions:
     """Entries, in the order of their keys and, within a key, of its counters."""
 
-    keys: Sequence[CounterKey]
+    keys: Sequence[CounterKey] | KeyArray
     """The keys; every one has an entry."""
-    sizes: Sequence[int]
+    sizes: Sequence[int] | IntArray
     """How many counters each key has."""
     key: IntArray
     """For each entry, the number of its key."""
@@ -47,38 +61,100 @@ class Additions:
         entries = len(self.key)
         if len(self.counter) != entries or len(self.amount) != entries or len(self.sizes) != len(self.keys):
             raise ValueError("additions are not of one length")
-        if not entries or len(self.keys) != self.key[-1] + 1 or self.key[0] != 0:
+        steps = np.diff(self.key)
+        if not entries or self.key[0] != 0 or self.key[-1] != len(self.keys) - 1:
             raise ValueError("every key needs an entry, and every entry a key")
-        key_step, counter_step = np.diff(self.key), np.diff(self.counter)
-        if np.any((key_step < 0) | (key_step > 1) | ((key_step == 0) & (counter_step <= 0))):
+        if np.any((steps < 0) | (steps > 1) | ((steps == 0) & (np.diff(self.counter) <= 0))):
             raise ValueError("additions are not in the order of keys and counters")
         sizes = np.asarray(self.sizes)
-        if sizes.max() > _MAX_COUNTERS:
-            raise ValueError(f"a key holds up to {_MAX_COUNTERS} counters, not {sizes.max()}")
+        if sizes.max() > _MOST_COUNTERS:
+            raise ValueError(f"a key holds up to {_MOST_COUNTERS} counters, not {sizes.max()}")
         if np.any((self.counter < 0) | (self.counter >= sizes[self.key])):
             raise ValueError("an entry lies outside of its key's counters")
 
 
-class Packed(NamedTuple):
-    """Additions as the script reads them."""
+def delta_of(additions: Additions, expires: IntArray) -> bytes:
+    """Additions as bytes; `expires` says for each key when what it begins expires, in seconds since 1970."""
+    return b"".join(
+        (
+            os.urandom(NONCE_BYTES),
+            _COUNTS.pack(len(additions.keys), len(additions.key)),
+            np.asarray(additions.keys, dtype=KEY).tobytes(),
+            np.asarray(additions.sizes, dtype="<u4").tobytes(),
+            expires.astype("<u4").tobytes(),
+            np.bincount(additions.key).astype("<u4").tobytes(),
+            additions.counter.astype("<u4").tobytes(),
+            additions.amount.astype("<i8").tobytes(),
+        )
+    )
 
+
+class _Delta:
+    """A delta, read again."""
+
+    def __init__(self, delta: bytes) -> None:
+        keys, entries = _COUNTS.unpack_from(delta, NONCE_BYTES)
+        self._delta, self._at = delta, _HEAD_BYTES
+        self.keys = self._next(KEY, keys)
+        self.sizes = self._next("<u4", keys)
+        self.expires = self._next("<u4", keys)
+        self.entries = self._next("<u4", keys)
+        self.counter = self._next("<u4", entries)
+        self.amount = self._next("<i8", entries)
+
+    def _next(self, dtype: np.dtype[np.void] | str, count: int) -> NDArray[np.generic]:
+        found = np.frombuffer(self._delta, dtype, count, self._at)
+        self._at += found.nbytes
+        return found
+
+
+class Sum(NamedTuple):
+    """Deltas, added up, as the script reads them."""
+
+    deltas: int
+    """How many deltas it is the sum of."""
+    keys: list[CounterKey]
+    sizes: IntArray
     runs_of_key: IntArray
+    expires: IntArray
     runs: bytes
     amounts: bytes
 
 
-def pack(additions: Additions) -> Packed:
+def add_up(deltas: Sequence[bytes]) -> Sum:
+    """The sum of all deltas; or of the first one alone, where all might be more than 64 bits hold."""
+    read = [_Delta(delta) for delta in deltas]
+    largest = sum(float(np.abs(each.amount.astype(np.float64)).max()) for each in read)
+    if largest >= _LARGEST:
+        read = read[:1]
+    names = b"".join([each.keys.tobytes() for each in read])
+    numbers: dict[bytes, int] = {}
+    # Looking names up one by one takes a tenth of the time in which numpy sorts records.
+    places = range(0, len(names), KEY.itemsize)
+    same = np.array([numbers.setdefault(names[at : at + KEY.itemsize], len(numbers)) for at in places])
+    keys = np.frombuffer(b"".join(numbers), dtype=KEY)
+    sizes, expires = np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=np.int64)
+    sizes[same] = np.concatenate([each.sizes for each in read])
+    np.maximum.at(expires, same, np.concatenate([each.expires for each in read]).astype(np.int64))
+    key = np.repeat(same, np.concatenate([each.entries for each in read]))
+    place = (key << _COUNTER_BITS) + np.concatenate([each.counter for each in read])
+    order = np.argsort(place, kind="stable")
+    place = place[order]
+    starts = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+    amount = np.add.reduceat(np.concatenate([each.amount for each in read])[order], starts)
+    place = place[starts]
+    runs_of_key, runs, amounts = _runs(place >> _COUNTER_BITS, place & (1 << _COUNTER_BITS) - 1, amount)
+    return Sum(len(read), [CounterKey(*each) for each in keys.tolist()], sizes, runs_of_key, expires, runs, amounts)
+
+
+def _runs(key: IntArray, counter: IntArray, amount: IntArray) -> tuple[IntArray, bytes, bytes]:
     """Entries gathered into runs; the counters between two entries of a run get a zero."""
-    key, counter = additions.key, additions.counter
-    begins = np.empty(len(key), dtype=np.bool_)
-    begins[0] = True
-    begins[1:] = (np.diff(key) != 0) | (np.diff(counter) > _BRIDGE)
+    begins = np.append(True, (np.diff(key) != 0) | (np.diff(counter) > _BRIDGE))
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(key)) - 1
     lengths = counter[ends] - counter[starts] + 1
     offsets = np.cumsum(lengths) - lengths
     amounts = np.zeros(int(lengths.sum()), dtype="<i8")
-    amounts[counter + (offsets - counter[starts])[np.cumsum(begins) - 1]] = additions.amount
+    amounts[counter + (offsets - counter[starts])[np.cumsum(begins) - 1]] = amount
     runs = np.column_stack((counter[starts], lengths)).astype("<u4")
-    runs_of_key = np.bincount(key[starts], minlength=len(additions.keys))
-    return Packed(runs_of_key, runs.tobytes(), amounts.tobytes())
+    return np.bincount(key[starts]), runs.tobytes(), amounts.tobytes()

@@ -23,11 +23,11 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreError):
-    """The store takes no more: its memory or its disk is full. Nothing was changed."""
+    """The store takes no more: its memory or its disk is full, or nobody folds. Nothing was changed."""
 
 
 class CounterOverflow(StoreError):
-    """A counter would have left 64 bits. Nothing was changed."""
+    """A counter would leave 64 bits. What was to be added to it still waits."""
 
 
 class ShardMismatch(StoreError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["SHARDS_KEY", "CounterKey", "Window", "counts_name", "seen_name"]
+__all__ = ["SHARDS_KEY", "CounterKey", "Window", "counts_name", "deltas_name", "seen_name"]
 
 SHARDS_KEY = b"deniable:shards"
 """Where the store keeps the number of shards that its counters were begun with."""
@@ -43,3 +43,9 @@ def seen_name(shard: int, window: Window) -> bytes:
 def counts_name(shard: int, key: CounterKey) -> bytes:
     """A shard's packed counters of one column, epoch and segment."""
     return b"deniable:{%d}:counts:%016x.%d:%d:%d" % (shard, key.digest, key.column, key.epoch, key.segment)
+
+
+@lru_cache(maxsize=1024)
+def deltas_name(shard: int) -> bytes:
+    """The list of what has been added to a shard and is not in its counters yet."""
+    return b"deniable:{%d}:deltas" % shard
