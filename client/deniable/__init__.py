@@ -1,23 +1,31 @@
 """Telemetry that the people it counts can deny: every device randomises its own answer before anything leaves it.
 
-Nothing outside the standard library is imported before the first upload.
+Nothing outside the standard library is imported before the first upload, and no part of this package before it is
+first used: an application that imports it and has not been asked to collect anything pays for this page only.
 """
 
 from __future__ import annotations
 
-from deniable.client import Client, Consent, Settings
-from deniable.collection import Budget, Collection, Column, Metric, Report
-from deniable.epsilon import Epsilon
-from deniable.errors import (
-    BudgetExceededError,
-    CollectionError,
-    DeniableError,
-    InvalidValueError,
-    Problem,
-    StateError,
-    UnknownMetricError,
-)
-from deniable.ledger import Charge
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deniable.client import Client, Settings, Status
+    from deniable.collection import Budget, Collection, Column, Metric, Report
+    from deniable.consent import Consent
+    from deniable.epsilon import Epsilon
+    from deniable.errors import (
+        BudgetExceededError,
+        CollectionError,
+        DeniableError,
+        InvalidValueError,
+        Problem,
+        StateError,
+        UnknownMetricError,
+    )
+    from deniable.ledger import Charge
+    from deniable.transcript import Entry
+    from deniable.upload import Credentials
 
 __all__ = [
     "Budget",
@@ -28,7 +36,9 @@ __all__ = [
     "CollectionError",
     "Column",
     "Consent",
+    "Credentials",
     "DeniableError",
+    "Entry",
     "Epsilon",
     "InvalidValueError",
     "Metric",
@@ -36,5 +46,37 @@ __all__ = [
     "Report",
     "Settings",
     "StateError",
+    "Status",
     "UnknownMetricError",
 ]
+
+_ROOMS = {
+    "client": ("Client", "Settings", "Status"),
+    "collection": ("Budget", "Collection", "Column", "Metric", "Report"),
+    "consent": ("Consent",),
+    "epsilon": ("Epsilon",),
+    "errors": (
+        "BudgetExceededError",
+        "CollectionError",
+        "DeniableError",
+        "InvalidValueError",
+        "Problem",
+        "StateError",
+        "UnknownMetricError",
+    ),
+    "ledger": ("Charge",),
+    "transcript": ("Entry",),
+    "upload": ("Credentials",),
+}
+_ROOM = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_ROOM[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

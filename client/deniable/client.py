@@ -4,49 +4,57 @@ words:
   record    note a value for the current epoch; in memory, and in the state file within a second
   seal      end an epoch: reduce, spend, randomise, queue (see epochs.py)
   worker    the one background thread that writes, seals and uploads
+  misuse    a name, type or value that is wrong: counted, logged once, and raised only if `strict`
 
 Threads: every method may be called from any thread. Forks: a child has a client that works, with no part of what the
 parent has recorded and not yet written; without a state file a child records nothing, for it could not know what
 its parent spends. Processes: several can share one state file.
+
+A state file that can not be written keeps values in memory while their epoch lasts, and nothing is answered.
 """
 
 from __future__ import annotations
 
 import atexit
-import enum
 import logging
 import os
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from sqlite3 import Connection
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
-from deniable import epochs, outbox
+from deniable import consent as consents
+from deniable import epochs, outbox, transcript, upload
+from deniable._section import nearest
 from deniable.collection import Collection
-from deniable.errors import DeniableError, InvalidValueError, UnknownMetricError
-from deniable.ledger import Charge, charges
-from deniable.randomness import WORD, word
-from deniable.state import State, count
-from deniable.upload import Backoff, Uploader
+from deniable.consent import Consent
+from deniable.errors import StateError, UnknownMetricError
+from deniable.ledger import Charge, charges, settle
+from deniable.state import State, count, get, health, put
+from deniable.transcript import Entry
+from deniable.upload import Credentials
 
-__all__ = ["Client", "Consent", "Settings"]
+__all__ = ["Client", "Settings", "Status"]
 
 _log = logging.getLogger("deniable")
+_reports = logging.getLogger("deniable.reports")
+_Result = TypeVar("_Result")
 
-
-class Consent(enum.Enum):
-    """What the person using the device has agreed to."""
-
-    GRANTED = "granted"
-    """Collect and upload."""
-    PAUSED = "paused"
-    """Collect, do not upload."""
-    WITHHELD = "withheld"
-    """Collect nothing; what was collected is erased."""
+_AGAIN_SECONDS = 60.0
+"""After something that should not happen, or a file that can not be written, the worker tries again."""
+_LOOK_SECONDS = 3600.0
+"""The worker looks at the clock at least so often: clocks jump, and machines sleep."""
+_LEASE_SECONDS = 30.0
+"""Beyond the deadline, another process leaves a batch alone."""
+_LAST_PART = 0.25
+"""Of the time that a close may take, what is left when an upload under way is cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,36 @@ class Settings:
     """Seconds that one upload may take."""
     close_timeout: float = 2.0
     """Seconds that `close`, and the interpreter's exit, wait at most for an upload under way."""
+    queue_limit: int = 200
+    """Batches that may wait; of more, the oldest are dropped and counted."""
+    transcript_days: float = 90.0
+    """For how long the transcript shows what has been sent."""
     clock: Callable[[], float] = time.time
     """Seconds since 1970-01-01T00:00:00Z."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a client is doing."""
+
+    consent: Consent
+    """What the person has agreed to."""
+    trouble: str
+    """Why nothing can be collected or answered at the moment; empty where all is well."""
+    waiting: int
+    """Batches that have not been acknowledged."""
+    counts: Mapping[str, int]
+    """How often what has happened to this device's answers, in the life of its state file."""
+
+
+class _Asked(NamedTuple):
+    """A metric, as far as recording needs it."""
+
+    check: Callable[[Any], Any]
+    start: Callable[[Any], Any]
+    merge: Callable[[Any, Any], Any]
+    ends: float
+    """The first epoch that it does not answer for."""
 
 
 class Client:
@@ -74,54 +110,75 @@ class Client:
         *,
         endpoint: str | None = None,
         state: str | Path | None = None,
-        consent: Consent = Consent.WITHHELD,
+        consent: Consent | None = None,
         segment: Mapping[str, str] | None = None,
+        credentials: Credentials | None = None,
         strict: bool = False,
         settings: Settings | None = None,
     ) -> None:
         self.collection = collection
-        self._segment = collection.segment_index(segment or {})
+        """What is asked."""
         self._settings = settings or Settings()
-        self._strict = strict
         self._endpoint = endpoint
-        self._consent = consent
-        self._state = State(state)
-        self._reset_threads()
-        self._orphan = False
+        self._credentials = credentials or Credentials()
+        self._strict = strict
+        self._given = consent
+        self._consent = Consent.WITHHELD
+        self._asked = {
+            name: _Asked(
+                metric.kind.check, metric.reducer.start, metric.reducer.merge, epochs.end_of(metric, collection)
+            )
+            for name, metric in collection.metrics.items()
+        }
+        self._said: set[str] = set()
+        self._state = State(state, self._settings.clock, self._say)
         self._closed = False
-        if consent is Consent.WITHHELD:
-            self._erase()
+        self._orphan = False
+        self._reset_threads()
+        self._segment = self._segment_index(segment or {})
+        try:
+            self._change(self._settle)
+        except StateError as error:
+            self._consent = consent or Consent.WITHHELD  # what the file remembers decides once it can be read
+            self._fail(error)
         _clients.add(self)
 
     def _reset_threads(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may record in the middle of a record
+        self._writing = threading.Lock()
         self._recorded: dict[tuple[str, int], Any] = {}
-        self._misused: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+        self._trouble = ""
         self._wake = threading.Event()
-        self._emptied = threading.Condition(self._lock)
+        self._hurry = threading.Event()
+        self._emptied = threading.Condition()
         self._worker: threading.Thread | None = None
-        self._uploader: Uploader | None = None
-        self._backoff = Backoff()
-        self._not_before = 0.0
-        self._urgent = False
+        self._uploader: upload.Uploader | None = None
         self._stopping = False
 
     # What an application calls.
 
     def record(self, metric: str, value: Any) -> None:
         """Note a value; never waits for disk or network. A mistake is counted and logged once; raised if strict."""
-        if self._consent is Consent.WITHHELD or self._closed or self._orphan:
+        if self._consent is Consent.WITHHELD:
             return
         try:
-            found = self.collection.metric(metric)
-            state = found.reducer.start(found.kind.check(value))
-        except (UnknownMetricError, InvalidValueError) as error:
-            self._misuse(error)
+            check, start, merge, ends = self._asked[metric]
+        except (KeyError, TypeError):
+            self._misuse("unknown metric", UnknownMetricError(str(metric), nearest(str(metric), self._asked)))
             return
-        key = (metric, int(self._settings.clock() // self.collection.epoch_seconds))
+        try:
+            state = start(check(value))
+        except Exception as error:  # noqa: BLE001 - whatever a value does when it is looked at
+            self._misuse("invalid value", error)
+            return
+        epoch = int(self._settings.clock() // self.collection.epoch_seconds)
+        if epoch >= ends or self._closed or self._orphan or self._segment is None:
+            return
+        key = (metric, epoch)
         with self._lock:
-            known = self._recorded.get(key, self)
-            self._recorded[key] = state if known is self else found.reducer.merge(known, state)
+            recorded = self._recorded
+            recorded[key] = merge(recorded[key], state) if key in recorded else state
         if not self._wake.is_set():
             self._start()
 
@@ -131,52 +188,81 @@ class Client:
         What is recorded after a flush for a metric that was answered is refused until the next epoch. Long-running
         applications need no flush: epochs end by themselves.
         """
-        deadline = time.monotonic() + timeout
-        self._write(everything=True)
-        if self._endpoint is None or self._consent is not Consent.GRANTED:
-            return self._waiting()[0] == 0
-        with self._lock:
-            self._urgent, self._not_before = True, 0.0
-        self._start()
-        with self._emptied:
-            while self._urgent and (left := deadline - time.monotonic()) > 0:
-                self._emptied.wait(left)
-            done, self._urgent = not self._urgent, False
-        return done
+        end = time.monotonic() + timeout
+        name, clock = self.collection.name, self._settings.clock
+        try:
+            self._write(everything=True, patience=timeout)
+            self._state.run(lambda connection: outbox.hurry(connection, name, clock()), timeout)
+            if self._endpoint is None or self._consent is not Consent.GRANTED or self._closed:
+                return self._waiting() == 0
+            with self._emptied:
+                self._hurry.set()
+                self._start()
+                return self._emptied.wait_for(lambda: self._waiting() == 0, max(0.0, end - time.monotonic()))
+        except StateError as error:
+            self._fail(error)
+            return False
 
     def set_consent(self, consent: Consent) -> None:
-        """Change what the person has agreed to. Withholding erases at once all that was not sent."""
-        self._consent = consent
-        if consent is Consent.WITHHELD:
-            self._erase()
+        """Change what the person has agreed to, for now and for every start to come.
+
+        Withholding erases at once what was recorded and what was not sent. The ledger and what has been answered
+        before stay on the device: otherwise coming back would be a way to ask again and again.
+        """
+        self._given = consent
+        try:
+            self._change(lambda connection: consents.remember(connection, consent))
+            self._given = None
+            if consent is Consent.WITHHELD:
+                _log.info("deniable: consent withheld; what was not sent is erased, the ledger and the memo are kept")
+        except StateError as error:
+            self._fail(error)
+        if self._uploader is not None and consent is not Consent.GRANTED:
+            self._uploader.cut()
         self._start()
+
+    @property
+    def consent(self) -> Consent:
+        """What the person has agreed to, as far as this process knows."""
+        return self._consent
 
     def ledger(self) -> list[Charge]:
         """Every epsilon that this device has spent, the oldest first."""
-        with self._state.transaction() as connection:
-            return charges(connection)
+        return self._look(charges, [])
 
-    def status(self) -> dict[str, int]:
-        """How often what has happened on this device, and how many batches wait."""
-        self._write()
-        return self._state.health() | {"waiting": self._waiting()[0]}
+    def transcript(self) -> list[Entry]:
+        """What has left this device, in words, the oldest first."""
+        return self._look(transcript.entries, [])
+
+    def status(self) -> Status:
+        """How the client is doing, and how often what has happened."""
+        counts: dict[str, int] = self._look(health, {})
+        with self._lock:
+            for what, times in self._counts.items():
+                counts[what] = counts.get(what, 0) + times
+        return Status(self._consent, self._trouble, self._look(self._count_waiting, 0), counts)
 
     def close(self, timeout: float | None = None) -> None:
-        """Write what was recorded and stop; waits at most this long for an upload under way."""
+        """Write what was recorded and stop; waits at most this long, and for an upload under way no longer."""
         if self._closed:
             return
-        self._closed = True
-        self._stopping = True
+        allowed = self._settings.close_timeout if timeout is None else timeout
+        end = time.monotonic() + allowed
+        self._closed = self._stopping = True
+        self._hurry.set()
         self._wake.set()
-        uploader, worker = self._uploader, self._worker
+        worker = self._worker
         if worker is not None and worker is not threading.current_thread():
-            worker.join(self._settings.close_timeout if timeout is None else timeout)
-            if uploader is not None:
-                uploader.close()
-            worker.join(1.0)
-        self._write()
-        if worker is None or not worker.is_alive():
-            self._state.close()
+            worker.join(allowed * (1 - _LAST_PART))
+            if (uploader := self._uploader) is not None:
+                uploader.cut()
+            worker.join(max(0.0, end - time.monotonic()))
+        if self._recorded or self._counts:
+            try:
+                self._write(patience=max(0.1, end - time.monotonic()))
+            except StateError as error:
+                self._fail(error)
+        self._state.close()
         _clients.discard(self)
 
     def __enter__(self) -> Self:
@@ -187,119 +273,239 @@ class Client:
     ) -> None:
         self.close()
 
-    # What happens behind it.
+    # What can go wrong.
 
-    def _misuse(self, error: DeniableError) -> None:
+    def _segment_index(self, segment: Mapping[str, str]) -> int | None:
+        try:
+            return self.collection.segment_index(segment)
+        except ValueError as error:
+            if self._strict:
+                raise
+            self._trouble = f"{error}; without its segment nothing is collected"
+            self._say(self._trouble)
+            return None
+
+    def _misuse(self, what: str, error: Exception) -> None:
         if self._strict:
             raise error
-        what = "unknown metric" if isinstance(error, UnknownMetricError) else "invalid value"
         with self._lock:
-            first = what not in self._misused
-            self._misused[what] = self._misused.get(what, 0) + 1
-        if first:
+            self._counts[what] = self._counts.get(what, 0) + 1
+        if what not in self._said:
+            self._said.add(what)
             _log.warning("deniable: %s (further ones are only counted; see Client.status)", error)
 
-    def _erase(self) -> None:
-        with self._lock:
-            self._recorded.clear()
-        with self._state.transaction() as connection:
-            epochs.erase(connection)
-            outbox.clear(connection)
+    def _fail(self, error: StateError) -> None:
+        self._trouble = str(error)
+        if self._strict and threading.current_thread() is not self._worker:
+            raise error
+        self._say(f"{error}: values stay in memory while their epoch lasts, and nothing is answered")
 
-    def _waiting(self) -> tuple[int, float | None]:
-        with self._state.transaction() as connection:
-            return outbox.waiting(connection)
+    def _say(self, advice: str) -> None:
+        """Log it, once in the life of the client."""
+        if advice and advice not in self._said:
+            self._said.add(advice)
+            _log.warning("deniable: %s", advice)
+
+    # What happens behind it.
+
+    def _look(self, work: Callable[[Connection], _Result], otherwise: _Result) -> _Result:
+        try:
+            return self._state.run(work)
+        except StateError as error:
+            self._fail(error)
+            return otherwise
+
+    def _count_waiting(self, connection: Connection) -> int:
+        return outbox.waiting(connection, self.collection.name)[0]
+
+    def _waiting(self) -> int:
+        return self._state.run(self._count_waiting)
 
     def _start(self) -> None:
         with self._lock:
             if self._worker is None and not self._closed and not self._orphan:
-                self._worker = threading.Thread(target=self._run, name="deniable", daemon=True)
-                self._worker.start()
+                worker = threading.Thread(target=self._run, name="deniable", daemon=True)
+                try:
+                    worker.start()
+                except RuntimeError:  # the interpreter is ending, or has no thread left
+                    return
+                self._worker = worker
+                _close_with_multiprocessing()
         self._wake.set()
 
     def _run(self) -> None:
-        wait = self._settings.write_behind
         while not self._stopping:
             try:
                 self._write()
                 wait = self._upload()
+            except StateError as error:
+                self._fail(error)
+                wait = _AGAIN_SECONDS
             except Exception:  # noqa: BLE001 - telemetry must never end with an application's surprise
-                _log.exception("deniable: the worker failed; it goes on in a minute")
-                wait = 60.0
-            self._pause(wait)
-        if self._uploader is not None:
-            self._uploader.close()
+                if "failed" not in self._said:
+                    self._said.add("failed")
+                    _log.exception("deniable: the worker failed; it goes on in a minute")
+                wait = _AGAIN_SECONDS
+            # Something recorded shortens the wait to the write-behind time; a flush or a close ends it.
+            if self._wake.wait(wait):
+                self._hurry.wait(self._settings.write_behind)
+            self._wake.clear()
+            self._hurry.clear()
 
-    def _pause(self, wait: float) -> None:
-        """Sleep; something recorded shortens the sleep to the write-behind time, a flush or a close ends it."""
-        if self._wake.wait(wait) and not self._urgent and not self._stopping:
-            end = time.monotonic() + self._settings.write_behind
-            while not (self._urgent or self._stopping) and time.monotonic() < end:
-                time.sleep(0.01)
-        self._wake.clear()
+    def _change(self, work: Callable[[Connection], None]) -> None:
+        """Change what the person has agreed to, and do at once what follows from it."""
+        self._consent = self._consent.and_(self._given)
 
-    def _write(self, *, everything: bool = False) -> None:
+        def changed(connection: Connection) -> None:
+            work(connection)
+            self._settle(connection)
+
+        self._state.run(changed)
+        if self._consent is Consent.WITHHELD:
+            with self._lock:
+                self._recorded.clear()
+
+    def _settle(self, connection: Connection) -> None:
+        """Find out what the person has agreed to, in whichever process; erase what they have not."""
+        recalled = consents.recall(connection)
+        consent = (recalled or self._given or Consent.WITHHELD).and_(self._given)
+        if consent is Consent.WITHHELD:
+            erased = epochs.erase(connection) + outbox.clear(connection)
+            count(connection, "erased without consent", erased)
+            self._state.erase_set_aside(float("inf"))
+        self._consent = consent
+
+    def _write(self, *, everything: bool = False, patience: float = 10.0) -> None:
         """Move what was recorded into the file, and seal the epochs that have ended, or all of them."""
-        settings = self._settings
+        if not self._writing.acquire(timeout=max(0.0, patience)):
+            raise StateError("another thread takes long to write")
+        try:  # one at a time, so that what was recorded first is merged first
+            with self._lock:
+                recorded, self._recorded = self._recorded, {}
+                counts, self._counts = self._counts, {}
+            try:
+                self._state.run(
+                    partial(self._move, recorded=recorded, counts=counts, everything=everything), patience
+                )
+            except BaseException:
+                self._put_back(recorded, counts)
+                raise
+            if self._segment is not None:
+                self._trouble = ""
+        finally:
+            self._writing.release()
+
+    def _move(
+        self,
+        connection: Connection,
+        recorded: Mapping[tuple[str, int], Any],
+        counts: Mapping[str, int],
+        everything: bool,
+    ) -> None:
+        for what, times in counts.items():
+            count(connection, what, times)
+        self._settle(connection)
+        if self._consent is Consent.WITHHELD or self._segment is None:
+            return
+        settings, collection = self._settings, self.collection
         now = settings.clock()
+        window = collection.epoch_seconds / 4 if settings.upload_window is None else settings.upload_window
+        epochs.keep(connection, collection, recorded)
+        sealing = epochs.Sealing(self._segment, window, settings.queue_limit)
+        epochs.seal(connection, collection, now, sealing, everything=everything)
+        transcript.erase_before(connection, now - settings.transcript_days * 86400)
+        self._state.erase_set_aside(now - now % collection.epoch_seconds)
+
+    def _put_back(self, recorded: Mapping[tuple[str, int], Any], counts: Mapping[str, int]) -> None:
+        """Keep what could not be written while its epoch lasts; values of an epoch that has ended are erased."""
+        current = self.collection.epoch_at(self._settings.clock())
         with self._lock:
-            recorded, self._recorded = self._recorded, {}
-            misused, self._misused = self._misused, {}
-        before = self.collection.epoch_at(now) + everything
-        window = settings.upload_window
-        if window is None:
-            window = self.collection.epoch_seconds / 4
-        with self._state.transaction() as connection:
-            for what, times in misused.items():
-                count(connection, what, times)
-            if self._consent is not Consent.WITHHELD:
-                epochs.keep(connection, self.collection, recorded)
-                epochs.seal(connection, self.collection, before, self._segment, now + window * word() / WORD)
+            for what, times in counts.items():
+                self._counts[what] = self._counts.get(what, 0) + times
+            for key, state in recorded.items():
+                if key[1] < current:
+                    self._counts["lost before they were written"] = (
+                        self._counts.get("lost before they were written", 0) + 1
+                    )
+                elif self._consent is not Consent.WITHHELD:
+                    later = self._recorded.get(key)
+                    self._recorded[key] = state if later is None else self._asked[key[0]].merge(state, later)
 
     def _upload(self) -> float:
         """Send what is due; the seconds until there is something to do again."""
-        epoch = self.collection.epoch_seconds
-        to_epoch_end = epoch - self._settings.clock() % epoch + 1.0
-        while not self._stopping and self._endpoint is not None and self._consent is Consent.GRANTED:
-            now = self._settings.clock()
-            wait = self._not_before - time.monotonic()
-            if wait > 0:
-                return min(wait, to_epoch_end)
-            with self._state.transaction() as connection:
-                batch = outbox.take(connection, now, float("inf") if self._urgent else now)
-                waiting, due = outbox.waiting(connection)
+        if self._endpoint is not None and self._consent is Consent.GRANTED:
+            batch = self._state.run(self._take)
             if batch is not None:
-                self._send(batch)
-                continue
-            if waiting == 0:
-                with self._emptied:
-                    self._urgent = False
-                    self._emptied.notify_all()
-            return min(to_epoch_end, max(0.1, due - now) if due is not None else to_epoch_end)
-        return to_epoch_end
+                with upload.uploading(self._endpoint, self._credentials, self._settings.deadline) as uploader:
+                    self._uploader = uploader
+                    self._send(uploader, batch)
+            with self._emptied:
+                self._emptied.notify_all()
+        _, due = self._state.run(lambda connection: outbox.waiting(connection, self.collection.name))
+        now, epoch = self._settings.clock(), self.collection.epoch_seconds
+        wait = min(epoch - now % epoch + 1.0, _LOOK_SECONDS)
+        if due is None or self._endpoint is None or self._consent is not Consent.GRANTED:
+            return wait
+        return min(wait, max(0.05, due - now))
 
-    def _send(self, batch: outbox.Batch) -> None:
-        assert self._endpoint is not None
-        if self._uploader is None:
-            self._uploader = Uploader(self._endpoint, self._settings.deadline)
-        outcome = self._uploader.send(batch)
-        with self._state.transaction() as connection:
-            count(connection, outcome.counted_as)
-            if outcome.keep:
-                wait = self._backoff.failed(outcome.retry_after)
-                self._not_before = time.monotonic() + wait
-                outbox.put_back(connection, batch.batch_id, self._settings.clock())
-            else:
-                self._backoff.reset()
-                outbox.remove(connection, batch.batch_id)
-        if outcome.advice:
-            _log.warning("deniable: %s", outcome.advice)
+    def _send(self, uploader: upload.Uploader, batch: outbox.Batch | None) -> None:
+        """Send a batch, and whatever else is due."""
+        while batch is not None:
+            outcome = uploader.send(batch.request)
+            self._state.run(partial(self._note, batch_id=batch.batch_id, outcome=outcome))
+            batch = None if self._stopping or outcome is None else self._state.run(self._take)
 
-    def _after_fork(self) -> None:
-        """In the child: what the parent recorded is the parent's, and so are its thread, channel and connection."""
+    def _take(self, connection: Connection) -> outbox.Batch | None:
+        """The next batch that is due, unless the person has changed their mind, here or in another process."""
+        self._settle(connection)
+        if self._consent is not Consent.GRANTED:
+            return None
+        settings = self._settings
+        lease = settings.deadline + _LEASE_SECONDS
+        batch = outbox.take(connection, self.collection.name, settings.clock(), lease)
+        if batch is not None and _reports.isEnabledFor(logging.DEBUG):
+            for entry in transcript.of_batch(connection, batch.batch_id):
+                _reports.debug("deniable: sending %s", entry)
+        return batch
+
+    def _note(self, connection: Connection, batch_id: bytes, outcome: upload.Outcome | None) -> None:
+        """Write down what became of a batch."""
+        name, now = self.collection.name, self._settings.clock()
+        if outcome is None:  # cut short; it may have arrived
+            outbox.release(connection, batch_id, now)
+            return
+        count(connection, outcome.counted_as)
+        self._say(outcome.advice)
+        failures = int(get(connection, "failures") or 0)
+        if not outcome.keep:
+            outbox.remove(connection, batch_id)
+            stored = outcome.counted_as.startswith("stored")
+            start = transcript.mark(connection, batch_id, transcript.STORED if stored else transcript.REFUSED)
+            if stored and start is not None:
+                settle(connection, start)
+            if failures:
+                put(connection, "failures", 0)
+            return
+        wait = upload.backoff(failures, outcome.retry_after)
+        outbox.postpone(connection, name, now + wait, batch_id if outcome.alone else None)
+        if not outcome.alone:
+            put(connection, "failures", failures + 1)
+
+    # Forks, and the end.
+
+    def _before_fork(self) -> None:
+        self._state.before_fork()
+
+    def _after_fork_in_parent(self) -> None:
+        self._state.after_fork_in_parent()
+
+    def _after_fork_in_child(self) -> None:
+        """What the parent recorded is the parent's, and so are its thread and its connections."""
         self._reset_threads()
-        self._state.after_fork()
-        self._orphan = self._state.path is None
+        self._state.after_fork_in_child()
+        if self._state.path is None:
+            self._orphan = True
+            self._trouble = "a forked process without a state file collects nothing"
 
 
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
@@ -310,11 +516,39 @@ def _close_all() -> None:
         client.close()
 
 
-def _all_after_fork() -> None:
-    for client in list(_clients):
-        client._after_fork()  # noqa: SLF001
+def _close_with_multiprocessing() -> None:
+    """A forked process of multiprocessing ends without atexit, but runs its own finalizers."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util.Finalize(None, _close_all, exitpriority=0)
+
+
+_forking: list[Client] = []
+
+
+def _before_fork() -> None:
+    upload.before_fork()
+    _forking[:] = _clients
+    for client in _forking:
+        client._before_fork()  # noqa: SLF001
+
+
+def _after_fork_in_parent() -> None:
+    for client in _forking:
+        client._after_fork_in_parent()  # noqa: SLF001
+    _forking.clear()
+    upload.after_fork_in_parent()
+
+
+def _after_fork_in_child() -> None:
+    for client in _forking:
+        client._after_fork_in_child()  # noqa: SLF001
+    _forking.clear()
+    upload.after_fork_in_child()
 
 
 atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_all_after_fork)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
+    )

@@ -2,7 +2,7 @@
 
 words:
   keep   add what was recorded to the epoch's values in the file
-  seal   end an epoch: reduce, spend, randomise, queue and erase, in one transaction: all of it or none of it
+  seal   end epochs: reduce, spend, randomise, queue and erase, in one transaction: all of it or none of it
 
 A crash before the transaction's end leaves the values, unspent; after it the answer is queued and will never be
 drawn again. Budget can be wasted (spent, never uploaded), but never exceeded.
@@ -13,18 +13,47 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from deniable import outbox, transcript
 from deniable.collection import Collection, Metric, Report
 from deniable.errors import BudgetExceededError
 from deniable.ledger import Ledger
 from deniable.memo import Memo
-from deniable.outbox import Batch, put
-from deniable.randomness import shuffle
+from deniable.outbox import Batch
+from deniable.randomness import WORD, shuffle, word
 from deniable.state import count
 
-__all__ = ["erase", "keep", "seal"]
+__all__ = ["Sealing", "end_of", "erase", "keep", "seal"]
+
+_NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What values raise that were never written: a file can be damaged where SQLite does not notice."""
+_STRANGE_AFTER = 7 * 86400
+"""Values of a collection that nobody seals any more are erased so many seconds after their epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """How epochs end."""
+
+    segment: int
+    """The segment that the device is in."""
+    window: float
+    """Batches are due at a random moment of so many seconds from now."""
+    most: int
+    """How many batches may wait; beyond that the oldest is dropped."""
+
+
+def end_of(metric: Metric, collection: Collection) -> float:
+    """The first epoch that a metric does not answer for."""
+    if metric.expires is None:
+        return float("inf")
+    expires = datetime(metric.expires.year, metric.expires.month, metric.expires.day, tzinfo=UTC)
+    return -(-expires.timestamp() // collection.epoch_seconds)
 
 
 def _digest(collection: Collection) -> str:
@@ -33,70 +62,117 @@ def _digest(collection: Collection) -> str:
 
 def keep(connection: sqlite3.Connection, collection: Collection, recorded: Mapping[tuple[str, int], Any]) -> None:
     """Merge states of (metric, epoch) into what the file has."""
-    digest = _digest(collection)
-    for (metric, epoch), state in recorded.items():
-        key = (digest, metric, epoch)
+    for (name, epoch), later in recorded.items():
+        key = (collection.name, _digest(collection), name, epoch)
         known = connection.execute(
-            "SELECT state FROM raw WHERE digest = ? AND metric = ? AND epoch = ?", key
+            "SELECT state FROM raw WHERE collection = ? AND digest = ? AND metric = ? AND epoch = ?", key
         ).fetchone()
-        if known is not None:
-            state = collection.metrics[metric].reducer.merge(json.loads(known[0]), state)  # noqa: PLW2901
-        connection.execute("INSERT OR REPLACE INTO raw VALUES (?, ?, ?, ?)", (*key, json.dumps(state)))
+        text = json.dumps(later if known is None else _merged(collection.metrics[name], known[0], later))
+        if known is None or known[0] != text:
+            ends = (epoch + 1) * collection.epoch_seconds
+            connection.execute("INSERT OR REPLACE INTO raw VALUES (?, ?, ?, ?, ?, ?)", (*key, ends, text))
 
 
-def seal(connection: sqlite3.Connection, collection: Collection, before: int, segment: int, due: float) -> int:
-    """Answer all epochs before this one, each in a batch that is uploaded when due; the number of batches."""
-    digest = _digest(collection)
-    erased = connection.execute("DELETE FROM raw WHERE digest <> ?", (digest,)).rowcount
-    count(connection, "lost to a change of the collection", erased)
-    rows = connection.execute("SELECT epoch, metric, state FROM raw WHERE epoch < ?", (before,)).fetchall()
-    connection.execute("DELETE FROM raw WHERE epoch < ?", (before,))
-    batches = 0
-    for epoch in sorted({row[0] for row in rows}):
-        states = {metric: json.loads(state) for number, metric, state in rows if number == epoch}
-        reports = _answers(connection, collection, epoch, states)
+def _merged(metric: Metric, earlier: str, later: Any) -> Any:
+    try:
+        return metric.reducer.merge(json.loads(earlier), later)
+    except _NONSENSE:
+        return later
+
+
+def seal(
+    connection: sqlite3.Connection, collection: Collection, now: float, sealing: Sealing, *, everything: bool = False
+) -> list[tuple[int, list[Report]]]:
+    """Answer the epochs that have ended, or all, each in a batch of its own; their numbers and reports."""
+    current = collection.epoch_at(now)
+    _forget_strangers(connection, collection, now)
+    _bring_back(connection, collection, current)
+    rows = connection.execute(
+        "SELECT epoch, metric, state FROM raw WHERE collection = ? AND digest = ? AND epoch < ? ORDER BY epoch",
+        (collection.name, _digest(collection), current + everything),
+    ).fetchall()
+    connection.execute(
+        "DELETE FROM raw WHERE collection = ? AND digest = ? AND epoch < ?",
+        (collection.name, _digest(collection), current + everything),
+    )
+    sealed = []
+    for epoch in dict.fromkeys(row[0] for row in rows):
+        states = {metric: state for number, metric, state in rows if number == epoch}
+        answers = list(_answers(connection, collection, epoch, states))
+        shuffle(answers)
+        reports = [report for _, report, _ in answers]
         if reports:
-            batch = Batch.of(os.urandom(16), collection, epoch, segment, reports)
-            put(connection, batch, due)
-            batches += 1
-    return batches
+            batch = Batch.of(os.urandom(16), collection, epoch, sealing.segment, reports)
+            outbox.put(connection, collection.name, batch, now + sealing.window * word() / WORD, sealing.most)
+            transcript.add(connection, collection, epoch, batch.batch_id, answers)
+            sealed.append((epoch, reports))
+    return sealed
+
+
+def _forget_strangers(connection: sqlite3.Connection, collection: Collection, now: float) -> None:
+    """Erase values that nobody will answer: of another version of this collection, or of one that is gone."""
+    ended = connection.execute(
+        "DELETE FROM raw WHERE collection = ? AND digest <> ? AND ends <= ?",
+        (collection.name, _digest(collection), now),
+    ).rowcount
+    gone = connection.execute(
+        "DELETE FROM raw WHERE collection <> ? AND ends <= ?", (collection.name, now - _STRANGE_AFTER)
+    ).rowcount
+    count(connection, "lost to a change of the collection", ended + gone)
+
+
+def _bring_back(connection: sqlite3.Connection, collection: Collection, current: int) -> None:
+    """Where the clock has gone back, values are about an epoch that has not begun: they become the current one's."""
+    key = (collection.name, _digest(collection), current)
+    ahead = connection.execute(
+        "SELECT metric, state FROM raw WHERE collection = ? AND digest = ? AND epoch > ?", key
+    ).fetchall()
+    if ahead:
+        connection.execute("DELETE FROM raw WHERE collection = ? AND digest = ? AND epoch > ?", key)
+        for metric, state in ahead:
+            with suppress(*_NONSENSE):
+                keep(connection, collection, {(metric, current): json.loads(state)})
 
 
 def _answers(
-    connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, Any]
-) -> list[Report]:
+    connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, str]
+) -> Iterator[tuple[Metric, Report, int]]:
     ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
-    reports = []
     for name, state in states.items():
-        metric = collection.metrics[name]
-        value = metric.reducer.finish(state)
         try:
-            if metric.memoize:
-                report = _remembered(ledger, memo, metric, value, epoch)
-            else:
-                ledger.charge(metric, epoch)
-                report = metric.randomize(value)
+            metric = collection.metrics[name]
+            if epoch >= end_of(metric, collection):
+                count(connection, "expired")
+                continue
+            report, cost = _answer(ledger, memo, metric, metric.reducer.finish(json.loads(state)), epoch)
         except BudgetExceededError:
             count(connection, "refused by the ledger")
             continue
-        reports.append(report)
+        except _NONSENSE:
+            count(connection, "could not be answered")
+            continue
         count(connection, "answered")
-    shuffle(reports)
-    return reports
+        yield metric, report, cost
 
 
-def _remembered(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) -> Report:
-    """The answer that was given to this value before; the first time it is drawn, charged and remembered."""
+def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) -> tuple[Report, int]:
+    """One answer with its cost; of a memoized metric the one that was given to this value before.
+
+    The first time that is drawn, charged and remembered.
+    """
+    if not metric.memoize:
+        cost = ledger.charge(metric, epoch)
+        return metric.randomize(value), cost
     column, chosen = metric.encode(value, memo.draws(metric).__next__)
     key = memo.key(metric, column, chosen)
     remembered = memo.recall(key)
-    ledger.charge(metric, epoch, remembered=remembered is not None)
+    cost = ledger.charge(metric, epoch, remembered=remembered is not None)
     if remembered is None:
         remembered = column.mechanism.remember(chosen)
         memo.remember(key, remembered)
-    return Report(column.number, column.mechanism.renew(remembered))
+    return Report(column.number, column.mechanism.renew(remembered)), cost
 
 
-def erase(connection: sqlite3.Connection) -> None:
-    """Forget all values that have not been answered."""
-    connection.execute("DELETE FROM raw")
+def erase(connection: sqlite3.Connection) -> int:
+    """Forget all values that have not been answered; how many there were."""
+    return connection.execute("DELETE FROM raw").rowcount

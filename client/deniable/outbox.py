@@ -3,7 +3,7 @@
 words:
   batch   one device's reports for one epoch, under a random id that exists only so that a retry is not counted twice
   due     when it may leave, drawn at random so that its arrival tells nothing
-  lease   one process is sending it; after a while, or with that process, the lease ends
+  lease   one process is sending it: it is due again when that must have ended
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from deniable import transcript
 from deniable.collection import Collection, Report
 from deniable.rows import encode_rows, encode_wide_rows
+from deniable.state import count
 
-__all__ = ["Batch", "clear", "put", "put_back", "remove", "take", "waiting"]
+__all__ = ["Batch", "clear", "hurry", "postpone", "put", "release", "remove", "take", "waiting"]
 
-_LEASE_SECONDS = 120.0
+_FARTHEST = 8 * 86400.0
+"""No batch has to wait longer than an epoch and a day: what is due later was queued before the clock went back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +68,31 @@ def _bytes_field(number: int, value: bytes) -> bytes:
     return _varint(number << 3 | 2) + _varint(len(value)) + value if value else b""
 
 
-def put(connection: sqlite3.Connection, batch: Batch, due: float) -> None:
-    """Queue a batch."""
-    connection.execute("INSERT INTO queue VALUES (?, ?, ?, 0)", (batch.batch_id, batch.request, due))
+def put(connection: sqlite3.Connection, collection: str, batch: Batch, due: float, most: int) -> None:
+    """Queue a batch; of more than `most` of a collection the oldest are dropped."""
+    connection.execute("INSERT INTO queue VALUES (?, ?, ?, ?)", (batch.batch_id, collection, batch.request, due))
+    dropped = connection.execute(
+        "DELETE FROM queue WHERE batch_id IN "
+        "(SELECT batch_id FROM queue WHERE collection = ? ORDER BY due DESC LIMIT -1 OFFSET ?)",
+        (collection, most),
+    ).rowcount
+    if dropped:
+        count(connection, "dropped from a full queue", dropped)
+        transcript.withdraw(connection)
 
 
-def take(connection: sqlite3.Connection, now: float, due_by: float) -> Batch | None:
-    """Lease the batch that is due first, if one is due and no other process is sending it."""
+def take(connection: sqlite3.Connection, collection: str, now: float, lease: float) -> Batch | None:
+    """Lease the batch that is due first, if one is due; from now on it may have left this device."""
     row = connection.execute(
-        "SELECT batch_id, request FROM queue WHERE due <= ? AND (leased_until <= ? OR leased_until > ?) "
-        "ORDER BY due LIMIT 1",
-        (due_by, now, now + _LEASE_SECONDS),  # a lease beyond that was given before the clock went back
+        "SELECT batch_id, request FROM queue WHERE collection = ? AND (due <= ? OR due > ?) ORDER BY due LIMIT 1",
+        (collection, now, now + _FARTHEST),
     ).fetchone()
     if row is None:
         return None
-    connection.execute("UPDATE queue SET leased_until = ? WHERE batch_id = ?", (now + _LEASE_SECONDS, row[0]))
-    return Batch(*row)
+    batch = Batch(*row)
+    connection.execute("UPDATE queue SET due = ? WHERE batch_id = ?", (now + lease, batch.batch_id))
+    transcript.mark(connection, batch.batch_id, transcript.SENT)
+    return batch
 
 
 def remove(connection: sqlite3.Connection, batch_id: bytes) -> None:
@@ -88,17 +100,33 @@ def remove(connection: sqlite3.Connection, batch_id: bytes) -> None:
     connection.execute("DELETE FROM queue WHERE batch_id = ?", (batch_id,))
 
 
-def put_back(connection: sqlite3.Connection, batch_id: bytes, due: float) -> None:
-    """Keep a batch for later."""
-    connection.execute("UPDATE queue SET leased_until = 0, due = ? WHERE batch_id = ?", (due, batch_id))
+def postpone(connection: sqlite3.Connection, collection: str, until: float, batch_id: bytes | None = None) -> None:
+    """Let a batch, or all of a collection, leave at this time at the earliest."""
+    connection.execute(
+        "UPDATE queue SET due = max(due, ?) WHERE collection = ? AND batch_id = coalesce(?, batch_id)",
+        (until, collection, batch_id),
+    )
 
 
-def clear(connection: sqlite3.Connection) -> None:
-    """Forget all batches."""
-    connection.execute("DELETE FROM queue")
+def hurry(connection: sqlite3.Connection, collection: str, now: float) -> None:
+    """Let all batches of a collection leave now."""
+    connection.execute("UPDATE queue SET due = min(due, ?) WHERE collection = ?", (now, collection))
 
 
-def waiting(connection: sqlite3.Connection) -> tuple[int, float | None]:
-    """How many batches wait, and when the first of them is due."""
-    number, first = connection.execute("SELECT count(*), min(max(due, leased_until)) FROM queue").fetchone()
+def release(connection: sqlite3.Connection, batch_id: bytes, now: float) -> None:
+    """End a lease."""
+    connection.execute("UPDATE queue SET due = ? WHERE batch_id = ?", (now, batch_id))
+
+
+def clear(connection: sqlite3.Connection) -> int:
+    """Forget all batches; how many there were."""
+    cleared = connection.execute("DELETE FROM queue").rowcount
+    transcript.withdraw(connection)
+    return cleared
+
+
+def waiting(connection: sqlite3.Connection, collection: str) -> tuple[int, float | None]:
+    """How many batches of a collection wait, and when the first of them is due."""
+    query = "SELECT count(*), min(due) FROM queue WHERE collection = ?"
+    number, first = connection.execute(query, (collection,)).fetchone()
     return int(number), first

@@ -1,13 +1,20 @@
 """The device's file: one SQLite database that holds the ledger, the memo, the queue and the current epoch's values.
 
 words:
-  transaction   everything in it is in the file, or nothing of it is
-  health        how often what has happened to this device's answers; counts, never values
+  run         do some work in one transaction: all of it is in the file, or nothing of it
+  set aside   a damaged file is renamed to NAME.damaged, erased when the epoch has ended, and a new one is begun
+  spent       a file that is begun in the place of another knows nothing of what that one spent: it refuses to
+              spend anything on the epoch in which it was begun, or on any before (`not_before`)
+  health      how often what has happened to this device's answers; counts, never values
 
-Only its owner can read the file. What is deleted is overwritten (`secure_delete`), and there is no write-ahead
-log to keep a copy. A transaction is on the disk when it has ended (`synchronous = FULL`). Several processes of one
-application can share the file. A connection never crosses a fork: the child leaves the parent's alone, for
-closing it could roll back what the parent is writing, and opens its own.
+Only its owner can read the file. What is deleted is overwritten (`secure_delete`), there is no write-ahead log to
+keep a copy, and nothing spills to temporary files. A transaction is on the disk when it has ended, the removal of
+its journal too (`synchronous = EXTRA`): what was sent has been charged even where the power fails. Several processes
+of one application can share the file. No connection crosses a fork: it is closed before, and opened anew on both
+sides.
+
+A file that can not be written (a full disk, a read-only directory) makes `run` fail, and nothing else: what is to be
+written stays with the caller. Nothing is ever answered on a ledger that is not on the disk.
 """
 
 from __future__ import annotations
@@ -15,111 +22,296 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from deniable.errors import StateError
 
-__all__ = ["State", "count"]
+__all__ = ["State", "count", "get", "health", "put", "reading"]
 
-SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE memo (key BLOB PRIMARY KEY, remembered BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE raw (
-    digest TEXT, metric TEXT, epoch INTEGER, state TEXT NOT NULL,
-    PRIMARY KEY (digest, metric, epoch)) WITHOUT ROWID;
-CREATE TABLE ledger (
-    collection TEXT, metric TEXT, start INTEGER, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
-    PRIMARY KEY (collection, metric, start)) WITHOUT ROWID;
-CREATE TABLE queue (
-    batch_id BLOB PRIMARY KEY, request BLOB NOT NULL, due REAL NOT NULL, leased_until REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE health (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
-"""
-_BUSY_SECONDS = 10.0
-_abandoned: list[sqlite3.Connection] = []
-"""Connections that belong to a parent process: kept, so that nothing closes them here."""
+_Result = TypeVar("_Result")
+
+_MIGRATIONS = (
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+    CREATE TABLE memo (key BLOB PRIMARY KEY, remembered BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE raw (
+        collection TEXT, digest TEXT, metric TEXT, epoch INTEGER, ends INTEGER NOT NULL, state TEXT NOT NULL,
+        PRIMARY KEY (collection, digest, metric, epoch)) WITHOUT ROWID;
+    CREATE TABLE ledger (
+        collection TEXT, start INTEGER, metric TEXT, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
+        PRIMARY KEY (collection, start, metric)) WITHOUT ROWID;
+    CREATE TABLE settled (
+        collection TEXT, metric TEXT, ends INTEGER NOT NULL, cost INTEGER NOT NULL,
+        PRIMARY KEY (collection, metric)) WITHOUT ROWID;
+    CREATE TABLE queue (
+        batch_id BLOB PRIMARY KEY, collection TEXT NOT NULL, request BLOB NOT NULL, due REAL NOT NULL) WITHOUT ROWID;
+    CREATE TABLE transcript (
+        number INTEGER PRIMARY KEY, batch_id BLOB, fate TEXT NOT NULL, collection TEXT NOT NULL, metric TEXT NOT NULL,
+        start INTEGER NOT NULL, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
+        answer TEXT NOT NULL, conclusion TEXT NOT NULL);
+    CREATE TABLE health (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+    """,
+)
+"""What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise."""
+
+_BUSY_SECONDS = 0.05
+"""How long SQLite waits for another process with our lock held: a fork has to wait as long."""
+_PATIENCE_SECONDS = 10.0
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_SUFFIXES = ("", "-journal")
+
+
+class _DamagedError(StateError):
+    """The file has something in it that was never written there."""
 
 
 class State:
     """The device's file, or for `path=None` the same in memory."""
 
-    def __init__(self, path: str | Path | None) -> None:
+    def __init__(
+        self,
+        path: str | Path | None,
+        clock: Callable[[], float] = time.time,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.path = None if path is None else Path(path)
+        self._clock = clock
+        self._warn = warn
         self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = self._open()
+        self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+        self._checked = False
+        self._spent = False
+        self._ended = False
 
-    def _open(self) -> sqlite3.Connection:
+    def run(self, work: Callable[[sqlite3.Connection], _Result], patience: float = _PATIENCE_SECONDS) -> _Result:
+        """Do the work in a transaction; an exception undoes it. It is done again where the file has to be begun anew.
+
+        StateError where the file can not be used, or is in use for longer than `patience` seconds.
+        """
+        end = time.monotonic() + patience
+        mended = False
+        while True:
+            try:
+                with self._lock:
+                    return self._transact(work)
+            except _DamagedError as error:
+                if mended:
+                    raise
+                mended = True
+                self._set_aside(str(error))
+            except sqlite3.Error as error:
+                if _code(error) not in _BUSY or time.monotonic() >= end:
+                    raise StateError(f"{self.path}: {error}") from error
+                time.sleep(0.01)
+            except OSError as error:
+                raise StateError(f"{self.path}: {error}") from error
+
+    def _transact(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         try:
-            if self.path is not None:
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-                self.path.chmod(0o600)
-            connection = sqlite3.connect(
-                self.path or ":memory:",
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            connection.execute("PRAGMA journal_mode = DELETE")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA secure_delete = ON")
-            self._migrate(connection)
-        except (OSError, sqlite3.Error) as error:
-            raise StateError(f"{self.path}: can not be used as a state file: {error}") from error
-        return connection
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > SCHEMA_VERSION:
-            connection.execute("ROLLBACK")
-            raise StateError(f"{self.path}: written by a newer version of deniable (schema {version})")
-        if version < 1:
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside a transaction; an exception undoes it."""
-        with self._lock:
-            if self._connection is None:
-                self._connection = self._open()
-            connection = self._connection
+            connection = self._open()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                result = work(connection)
+                connection.execute("COMMIT")
+            finally:
+                connection.rollback()  # does nothing after a commit
+        except sqlite3.Error as error:
+            code = _code(error)
+            if code not in _BUSY:
+                self._let_go()
+            if code in _DAMAGED and self.path is not None:
+                raise _DamagedError(f"{self.path}: {error}") from error
+            raise
+        if self._ended:
+            self._let_go()
+        return result
 
-    def health(self) -> dict[str, int]:
-        """How often what has happened."""
-        with self.transaction() as connection:
-            return dict(connection.execute("SELECT name, count FROM health"))
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is not None and self._identity == self._seen():
+            return self._connection
+        if self.path is None:
+            self._connection = connection = self._connect(":memory:")
+            _migrate(connection)
+            return connection
+        if self._identity is not None and self._seen() is None:
+            self._spent = True  # removed while in use, and what it knew with it
+        self._let_go()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        self.path.chmod(0o600)
+        self._identity = self._seen()
+        connection = self._connect(self.path)
+        try:
+            if not self._checked:
+                _check(connection)
+            _migrate(connection, self._clock() if self._spent else None)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._checked, self._spent = connection, True, False
+        return connection
+
+    def _connect(self, where: str | Path) -> sqlite3.Connection:
+        connection = sqlite3.connect(where, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        for pragma in ("journal_mode = DELETE", "synchronous = EXTRA", "secure_delete = ON", "temp_store = MEMORY"):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    def _seen(self) -> tuple[int, int] | None:
+        """Which file has the name now; None where there is none."""
+        if self.path is None:
+            return None
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _set_aside(self, reason: str) -> None:
+        with self._lock:
+            self._let_go()
+            self._checked = False
+            assert self.path is not None
+            if self._identity != self._seen():
+                return  # another process was faster
+            for suffix in reversed(_SUFFIXES):  # a journal without its file would be played into the new one
+                aside = _beside(self.path, ".damaged" + suffix)
+                try:
+                    _beside(self.path, suffix).replace(aside)
+                    os.utime(aside, (self._clock(),) * 2)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    raise StateError(f"{self.path}: {error}") from error
+            self._spent = True
+        self._warn(
+            f"{reason}: set aside as {self.path}.damaged until the epoch ends; what it knew of this device's "
+            "spending is lost, and so nothing is answered for this epoch"
+        )
+
+    def erase_set_aside(self, before: float) -> None:
+        """Overwrite and remove what was set aside before a time: it has values in it."""
+        if self.path is None:
+            return
+        for suffix in _SUFFIXES:
+            path = _beside(self.path, ".damaged" + suffix)
+            try:
+                if path.stat().st_mtime < before:
+                    path.write_bytes(bytes(path.stat().st_size))
+                    path.unlink()
+            except OSError:
+                continue
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, for good; who still runs something opens it for as long as that takes."""
         with self._lock:
+            self._ended = True
+            self._let_go()
             if self._connection is not None:
                 self._connection.close()
-                self._connection = None
 
-    def after_fork(self) -> None:
-        """In the child: leave the parent's connection and lock alone."""
-        self._lock = threading.RLock()
-        if self._connection is not None:
-            _abandoned.append(self._connection)
+    def _let_go(self) -> None:
+        """Close the file until it is needed again; what is in memory stays."""
+        if self._connection is not None and self.path is not None:
+            self._connection.close()
             self._connection = None
+
+    def before_fork(self) -> None:
+        """Let no connection, and no lock of SQLite's, cross the fork."""
+        self._lock.acquire()
+        self._let_go()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Go on, with a lock that nobody holds; what was in memory stays the parent's."""
+        self._lock = threading.RLock()
+        self._connection = None
+
+
+def _code(error: sqlite3.Error) -> int:
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # not every error of the module has one
+    return code & 0xFF
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise _DamagedError(f"the state file is damaged: {found}")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)
+
+
+def _migrate(connection: sqlite3.Connection, spent_at: float | None = None) -> None:
+    if _version(connection) == len(_MIGRATIONS) and spent_at is None:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection)
+        if version > len(_MIGRATIONS):
+            raise StateError(f"the state file was written by a newer version of deniable (schema {version})")
+        for migration in _MIGRATIONS[version:]:
+            for statement in migration.split(";"):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+        if spent_at is not None:
+            put(connection, "not_before", max(spent_at, get(connection, "not_before") or 0.0))
+        connection.execute("COMMIT")
+    finally:
+        connection.rollback()
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[sqlite3.Connection]:
+    """Look into a state file: for those who show it to the person that it belongs to.
+
+    Nothing is written but what a process that died has left half done, which SQLite undoes when it opens the file.
+    """
+    try:
+        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=rw", uri=True)) as connection:
+            connection.execute("PRAGMA query_only = ON")
+            if _version(connection) != len(_MIGRATIONS):
+                raise StateError(f"{path}: not a state file of this version of deniable")
+            yield connection
+    except sqlite3.Error as error:
+        raise StateError(f"{path}: can not be read as a state file: {error}") from error
+
+
+def get(connection: sqlite3.Connection, key: str) -> Any:
+    """One thing that the file knows by name."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else row[0]
+
+
+def put(connection: sqlite3.Connection, key: str, value: float | str | bytes) -> None:
+    """Know it from now on."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
 def count(connection: sqlite3.Connection, name: str, times: int = 1) -> None:
-    """Count what has happened, within a transaction."""
+    """Count what has happened."""
     if times:
         connection.execute(
             "INSERT INTO health VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET count = count + excluded.count",
             (name, times),
         )
+
+
+def health(connection: sqlite3.Connection) -> dict[str, int]:
+    """How often what has happened."""
+    return dict(connection.execute("SELECT name, count FROM health ORDER BY name"))

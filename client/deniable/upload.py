@@ -1,29 +1,76 @@
 """Upload: one batch to an aggregator over gRPC, and what its answer means for the batch.
 
 words:
-  outcome   what became of a batch: stored, refused for good, or kept for later
-  backoff   how long to wait after a failure: what the server says, else twice as long each time, with jitter
+  outcome    what became of a batch: stored, refused for good, or kept for later
+  uploader   a connection to one aggregator for as long as there is something to send
+  gate       closed while the process forks: gRPC must not be at work then
+  apart      in a process of its own: where gRPC has been loaded before a fork, it would hang in the child
 
-grpc is imported here when the first batch leaves, on the upload thread, and nowhere else.
+grpc is imported here when the first batch leaves, on the upload thread, and nowhere else. gRPC's threads do not
+survive a fork, and a fork in the middle of a call breaks parent and child: so every call is cut short before a fork
+(its batch keeps its id, and is sent again), and a child never touches the gRPC that it has inherited.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import IO, TYPE_CHECKING, cast
 
-from deniable.outbox import Batch
 from deniable.randomness import WORD, word
 
 if TYPE_CHECKING:
     import grpc
 
-__all__ = ["Backoff", "Outcome", "Uploader"]
+__all__ = [
+    "METHOD",
+    "Credentials",
+    "Outcome",
+    "Uploader",
+    "after_fork_in_child",
+    "after_fork_in_parent",
+    "backoff",
+    "before_fork",
+    "is_loopback",
+    "uploading",
+]
 
 METHOD = "/deniable.v1.ReportService/SubmitReports"
-LONG_WAIT = 3600.0
+_LONG_WAIT = 3600.0
 """Before a refusal that only people can mend (credentials, an unknown collection) is tried again."""
+_LONGEST_WAIT = 86400.0
+"""No server can make a device wait longer."""
+_FORK_WAIT = 1.0
+"""A fork waits at most so long for gRPC to be left."""
+_START_SECONDS = 20.0
+"""A process of its own may take so long in addition to the deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """How a device and an aggregator know each other. Endpoints that are not on this machine are reached by TLS."""
+
+    roots: bytes | None = None
+    """Certificates (PEM) to trust; None: those that gRPC comes with."""
+    certificate: bytes | None = field(default=None, repr=False)
+    """The device's own certificate chain (PEM), where the aggregator asks for one: one that all devices of an
+    application share, for one of its own would identify it."""
+    key: bytes | None = field(default=None, repr=False)
+    """The certificate's private key (PEM)."""
+    token: str | None = field(default=None, repr=False)
+    """A bearer token, shared by all devices of an application."""
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("a certificate goes with its key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +85,8 @@ class Outcome:
     """For a kept batch: how long the server asks to wait; None: as the backoff says."""
     advice: str = ""
     """For the log, once: what a person can do."""
+    alone: bool = False
+    """For a kept batch: whether others may still be taken."""
 
 
 _REFUSED = {
@@ -46,57 +95,209 @@ _REFUSED = {
         False, "out of time", advice="the aggregator no longer, or not yet, takes this epoch: is the clock right?"
     ),
     "FAILED_PRECONDITION": Outcome(
-        True, "unknown collection", LONG_WAIT, "the aggregator does not know the collection"
+        True, "unknown collection", _LONG_WAIT, "the aggregator does not know the collection", alone=True
     ),
-    "UNAUTHENTICATED": Outcome(True, "not authenticated", LONG_WAIT, "the aggregator asks for credentials"),
-    "PERMISSION_DENIED": Outcome(True, "not permitted", LONG_WAIT, "the aggregator does not take these credentials"),
-    "UNIMPLEMENTED": Outcome(True, "no such service", LONG_WAIT, "the endpoint is no aggregator"),
+    "UNAUTHENTICATED": Outcome(True, "not authenticated", _LONG_WAIT, "the aggregator asks for credentials"),
+    "PERMISSION_DENIED": Outcome(True, "not permitted", _LONG_WAIT, "the aggregator does not take these credentials"),
+    "UNIMPLEMENTED": Outcome(True, "no such service", _LONG_WAIT, "the endpoint is no aggregator"),
 }
+_UNREACHABLE = Outcome(True, "unreachable")
+_NOT_TAKEN = Outcome(True, "not taken")
+
+
+def backoff(failures: int, asked: float | None) -> float:
+    """Seconds until the next try after so many failures in a row: twice as many each time up to 15 minutes, jittered;
+    at least what the server asked for, and up to a fifth more."""
+    own = min(900.0, float(1 << min(failures, 10))) * (0.8 + 0.4 * word() / WORD)
+    return max(own, min(asked or 0.0, _LONGEST_WAIT) * (1.0 + 0.2 * word() / WORD))
 
 
 class Uploader:
-    """A channel to one aggregator; made, used and closed on the upload thread."""
+    """A channel to one aggregator; made and used on the upload thread, cut short from any."""
 
-    def __init__(self, endpoint: str, deadline: float) -> None:
+    def __init__(self, endpoint: str, credentials: Credentials, deadline: float) -> None:
         self._endpoint = endpoint
+        self._credentials = credentials
         self._deadline = deadline
         self._channel: grpc.Channel | None = None
+        self._cut = False
 
-    def send(self, batch: Batch) -> Outcome:
-        """Submit a batch and wait for the answer, at most for the deadline."""
+    def send(self, request: bytes) -> Outcome | None:
+        """Submit a batch and wait for the answer, at most for the deadline; None where it was cut short."""
+        if self._cut:
+            return None
         import grpc
+        from google.protobuf.message import DecodeError
+
+        from deniable.v1.report_service_pb2 import SubmitReportsResponse
 
         try:
-            # Bytes in, bytes out: the batch is encoded already.
+            # Bytes in: the batch is encoded already.
             submit: grpc.UnaryUnaryMultiCallable[bytes, bytes] = self._open().unary_unary(METHOD)
-            response = submit(batch.request, timeout=self._deadline)
+            answer = submit(request, timeout=self._deadline, metadata=self._metadata())
+            response = SubmitReportsResponse.FromString(answer)
         except grpc.RpcError as error:
-            return _refusal(cast("grpc.Call", error))  # what a call raises is the call itself
-        except ValueError:  # the channel was closed under the call
-            return Outcome(True, "unreachable")
-        return Outcome(False, "stored before" if b"\x08\x01" in response else "stored")
+            return None if self._cut else _refusal(cast("grpc.Call", error))  # what a call raises is the call itself
+        except DecodeError:
+            return _NOT_TAKEN
+        except ValueError:  # the channel was closed before the call, or its name makes no sense
+            return None if self._cut else _UNREACHABLE
+        return Outcome(False, "stored before" if response.duplicate else "stored")
+
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        token = self._credentials.token
+        return () if token is None else (("authorization", f"Bearer {token}"),)
 
     def _open(self) -> grpc.Channel:
         import grpc
 
         if self._channel is None:
-            if is_loopback(self._endpoint):
-                self._channel = grpc.insecure_channel(self._endpoint)
+            given = self._credentials
+            if is_loopback(self._endpoint) and given.roots is None:
+                self._channel = grpc.insecure_channel(self._endpoint, options=[("grpc.enable_http_proxy", 0)])
             else:
-                self._channel = grpc.secure_channel(self._endpoint, grpc.ssl_channel_credentials())
+                secrets = grpc.ssl_channel_credentials(given.roots, given.key, given.certificate)
+                self._channel = grpc.secure_channel(self._endpoint, secrets)
+        if self._cut:
+            self._channel.close()
         return self._channel
 
-    def close(self) -> None:
-        """Close the channel; a call under way ends at once."""
+    def cut(self) -> None:
+        """End a call under way at once, and let none begin."""
+        self._cut = True
         if self._channel is not None:
             self._channel.close()
+
+    def close(self) -> None:
+        """Close the channel."""
+        if self._channel is not None:
+            self._channel.close()
+
+
+class _Apart(Uploader):
+    """An uploader in a process of its own, a batch at a time."""
+
+    def __init__(self, endpoint: str, credentials: Credentials, deadline: float) -> None:
+        super().__init__(endpoint, credentials, deadline)
+        given = {
+            name: value.decode() if isinstance(value, bytes) else value for name, value in asdict(credentials).items()
+        }
+        self._task = {"endpoint": endpoint, "credentials": given, "deadline": deadline}
+        self._patience = deadline + _START_SECONDS
+        self._process: subprocess.Popen[str] | None = None
+
+    def send(self, request: bytes) -> Outcome | None:
+        """The same; a process that ends without a word has not reached anybody."""
+        if getattr(sys, "frozen", False) or not sys.executable:
+            return Outcome(True, "unreachable", _LONG_WAIT, "a forked process leaves uploading to the next start")
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "from deniable.upload import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        with self._process as process:
+            if self._cut:
+                process.kill()
+            try:
+                said, _ = process.communicate(json.dumps(self._task | {"request": request.hex()}), self._patience)
+                return Outcome(**json.loads(said))
+            except (OSError, ValueError, TypeError, subprocess.TimeoutExpired):
+                process.kill()
+                return None if self._cut else _UNREACHABLE
+
+    def cut(self) -> None:
+        """End the process at once."""
+        self._cut = True
+        if self._process is not None:
+            self._process.kill()
+
+
+def main(instruction: IO[str] = sys.stdin, answer: IO[str] = sys.stdout) -> None:
+    """Send the one batch that a parent process hands over, and tell it the outcome."""
+    task = json.load(instruction)
+    given = {
+        name: value.encode() if value and name != "token" else value for name, value in task["credentials"].items()
+    }
+    uploader = Uploader(task["endpoint"], Credentials(**given), task["deadline"])
+    outcome = uploader.send(bytes.fromhex(task["request"]))
+    uploader.close()
+    json.dump(outcome and asdict(outcome), answer)
+
+
+class _Gate:
+    """Lets uploaders through to gRPC, one a thread, unless the process is about to fork."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._closed = False
+        self._inside: set[Uploader] = set()
+
+    @contextlib.contextmanager
+    def passing(self, uploader: Uploader) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._inside.add(uploader)
+        try:
+            yield
+        finally:
+            uploader.close()
+            with self._changed:
+                self._inside.discard(uploader)
+                self._changed.notify_all()
+
+    def shut(self) -> None:
+        with self._changed:
+            self._closed = True
+            end = time.monotonic() + _FORK_WAIT
+            while self._inside and time.monotonic() < end:
+                for uploader in self._inside:
+                    uploader.cut()
+                self._changed.wait(0.01)
+
+    def open(self) -> None:
+        with self._changed:
+            self._closed = False
+            self._changed.notify_all()
+
+
+_gate = _Gate()
+_inherited = False
+"""Whether gRPC was loaded in the process that this one was forked from."""
+
+
+@contextlib.contextmanager
+def uploading(endpoint: str, credentials: Credentials, deadline: float) -> Iterator[Uploader]:
+    """An uploader, for as long as there is something to send."""
+    uploader = (_Apart if _inherited else Uploader)(endpoint, credentials, deadline)
+    with _gate.passing(uploader):
+        yield uploader
+
+
+def before_fork() -> None:
+    """Cut all calls short, and wait until gRPC is left."""
+    _gate.shut()
+
+
+def after_fork_in_parent() -> None:
+    """Go on."""
+    _gate.open()
+
+
+def after_fork_in_child() -> None:
+    """Go on without the gRPC of the parent."""
+    global _gate, _inherited  # noqa: PLW0603
+    _gate = _Gate()
+    _inherited = _inherited or "grpc" in sys.modules
 
 
 def is_loopback(endpoint: str) -> bool:
     """Whether an endpoint is on this machine, the only place that is reached without TLS."""
     if endpoint.startswith(("unix:", "unix-abstract:")):
         return True
-    host = endpoint.rpartition("//")[2].rpartition(":")[0].strip("[]")
+    host = endpoint.rpartition("/")[2].rpartition(":")[0].strip("[]")
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -105,18 +306,20 @@ def is_loopback(endpoint: str) -> bool:
 
 def _refusal(call: grpc.Call) -> Outcome:
     code = call.code().name
-    known = _REFUSED.get(code)
-    if known is not None:
-        return known
-    return Outcome(True, "unreachable" if code == "UNAVAILABLE" else "not taken", _pushback(call))
+    if code in _REFUSED:
+        known = _REFUSED[code]
+        return replace(known, retry_after=max(known.retry_after or 0.0, _asked(call) or 0.0)) if known.keep else known
+    return replace(
+        _UNREACHABLE if code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"} else _NOT_TAKEN, retry_after=_asked(call)
+    )
 
 
-def _pushback(call: grpc.Call) -> float | None:
+def _asked(call: grpc.Call) -> float | None:
     """What the server asks to wait: RetryInfo in the status, or the trailer of gRFC A6."""
     trailer: dict[str, str | bytes] = dict(call.trailing_metadata() or ())
     pushback = str(trailer.get("grpc-retry-pushback-ms", ""))
-    if pushback.lstrip("-").isdigit():
-        return LONG_WAIT if int(pushback) < 0 else int(pushback) / 1000
+    if pushback.removeprefix("-").isdecimal():
+        return _LONG_WAIT if pushback.startswith("-") else int(pushback[:12]) / 1000
     details = trailer.get("grpc-status-details-bin")
     return _retry_info(details) if isinstance(details, bytes) else None
 
@@ -125,32 +328,30 @@ def _retry_info(status: bytes) -> float | None:
     """The delay of a google.rpc.RetryInfo in a google.rpc.Status; None where there is none to be read."""
     from google.protobuf.any_pb2 import Any
     from google.protobuf.duration_pb2 import Duration
+    from google.protobuf.message import DecodeError
 
-    for detail in _fields(status, 3):  # Status.details
-        try:
-            packed = Any.FromString(detail)
-            if packed.type_url.endswith("/google.rpc.RetryInfo"):
-                for field in _fields(packed.value, 1):  # RetryInfo.retry_delay
-                    delay = Duration.FromString(field)
-                    return max(0.0, float(delay.seconds) + delay.nanos / 1e9)
-        except Exception:  # noqa: BLE001 - whatever a server sends must not end the upload thread
-            return None
+    try:
+        for detail in map(Any.FromString, _fields(status, 3)):  # Status.details
+            if detail.type_url.endswith("/google.rpc.RetryInfo"):
+                for delay in map(Duration.FromString, _fields(detail.value, 1)):  # RetryInfo.retry_delay
+                    return max(0.0, delay.seconds + delay.nanos / 1e9)
+    except (DecodeError, IndexError):
+        pass
     return None
 
 
 def _fields(message: bytes, number: int) -> list[bytes]:
-    """The values of one length-delimited field of a protobuf message; what can not be read ends the list."""
+    """The values of one length-delimited field of a protobuf message; an IndexError where it can not be read."""
     found, position = [], 0
-    try:
-        while position < len(message):
-            tag, position = _varint(message, position)
+    while position < len(message):
+        tag, position = _varint(message, position)
+        if tag & 7 == 2:
             length, position = _varint(message, position)
-            if tag & 7 == 2:
-                if tag >> 3 == number:
-                    found.append(message[position : position + length])
-                position += length
-    except IndexError:
-        pass
+            if tag >> 3 == number:
+                found.append(message[position : position + length])
+            position += length
+        else:
+            _, position = _varint(message, position)
     return found
 
 
@@ -163,22 +364,3 @@ def _varint(message: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, position
         shift += 7
-
-
-class Backoff:
-    """How long to wait after failures in a row: from `first`, twice as long each time up to `longest`, jittered."""
-
-    def __init__(self, first: float = 1.0, longest: float = 900.0) -> None:
-        self._first = first
-        self._longest = longest
-        self._failures = 0
-
-    def reset(self) -> None:
-        """A batch got through."""
-        self._failures = 0
-
-    def failed(self, asked: float | None) -> float:
-        """One more failure: the wait until the next try, at least what the server asked for."""
-        wait = min(self._longest, self._first * float(1 << self._failures))
-        self._failures = min(self._failures + 1, 30)
-        return max(asked or 0.0, wait) * (0.8 + 0.4 * word() / WORD)

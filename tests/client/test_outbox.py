@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable import Collection, Report
-from deniable.outbox import Batch, put, put_back, remove, take, waiting
+from deniable.outbox import Batch, hurry, postpone, put, release, remove, take, waiting
 from deniable.payload import PAYLOAD_BITS
-from deniable.state import State
+from deniable.state import State, health
 from deniable.v1.report_service_pb2 import SubmitReportsRequest, WideRow
 
 COLLECTION = Collection.loads(
@@ -62,31 +64,71 @@ def test_a_batch_is_what_protobuf_would_write(
     assert batch.request == expected.SerializeToString(deterministic=True)
 
 
+def queued(connection: sqlite3.Connection, due: float, number: int = 0, most: int = 200) -> Batch:
+    """A batch that waits."""
+    batch = Batch.of(bytes([number]) * 16, COLLECTION, 1, 0, [Report(0, 1)])
+    put(connection, COLLECTION.name, batch, due, most)
+    return batch
+
+
 def test_a_batch_is_sent_by_one_process_at_a_time_and_kept_until_it_is_removed() -> None:
-    """A leased batch is not given out again before its lease ends; put back, it is due when told."""
-    state = State(None)
-    batch = Batch.of(b"i" * 16, COLLECTION, 1, 0, [Report(0, 1)])
-    with state.transaction() as connection:
-        put(connection, batch, due=100.0)
-        assert take(connection, 99.0, 99.0) is None
-        assert take(connection, 100.0, 100.0) == batch
-        assert take(connection, 101.0, 101.0) is None
-        put_back(connection, batch.batch_id, due=150.0)
-        assert take(connection, 149.0, 149.0) is None
-        assert take(connection, 150.0, 150.0) == batch
-        assert take(connection, 400.0, 400.0) == batch, "a lease ends, should its process have died"
-        assert waiting(connection)[0] == 1
+    """A leased batch is not given out again before its lease ends; postponed, it is due when told."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        name, batch = COLLECTION.name, queued(connection, due=100.0)
+        assert take(connection, name, 99.0, lease=40.0) is None
+        assert take(connection, "another collection", 100.0, lease=40.0) is None
+        assert take(connection, name, 100.0, lease=40.0) == batch
+        assert take(connection, name, 139.0, lease=40.0) is None
+        assert take(connection, name, 140.0, lease=40.0) == batch, "a lease ends, should its process have died"
+        postpone(connection, name, until=250.0)
+        assert take(connection, name, 249.0, lease=40.0) is None
+        assert take(connection, name, 250.0, lease=40.0) == batch
+        release(connection, batch.batch_id, 251.0)
+        assert take(connection, name, 251.0, lease=40.0) == batch
+        hurry(connection, name, 252.0)
+        assert waiting(connection, name) == (1, 252.0)
         remove(connection, batch.batch_id)
-        assert waiting(connection) == (0, None)
-    state.close()
+        assert waiting(connection, name) == (0, None)
+
+    State(None).run(work)
 
 
 def test_a_lease_from_before_the_clock_went_back_does_not_hold() -> None:
-    """A batch that was leased at a later time than now can be sent."""
-    state = State(None)
-    batch = Batch.of(b"i" * 16, COLLECTION, 1, 0, [Report(0, 1)])
-    with state.transaction() as connection:
-        put(connection, batch, due=0.0)
-        assert take(connection, 1_000_000.0, 1_000_000.0) == batch
-        assert take(connection, 50.0, 50.0) == batch
-    state.close()
+    """A batch that is due in weeks was queued or leased at a later time than now: it can be sent."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        batch = queued(connection, due=0.0)
+        assert take(connection, COLLECTION.name, 1_000_000.0, lease=40.0) == batch
+        assert take(connection, COLLECTION.name, 50.0, lease=40.0) == batch
+
+    State(None).run(work)
+
+
+def test_of_too_many_batches_the_oldest_are_dropped() -> None:
+    """The queue holds so many batches of a collection and no more; what is dropped is counted, the newest stay."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        batches = [queued(connection, due=float(number), number=number, most=3) for number in range(5)]
+        assert waiting(connection, COLLECTION.name)[0] == 3
+        assert health(connection) == {"dropped from a full queue": 2}
+        taken = [take(connection, COLLECTION.name, 10.0, lease=40.0) for _ in range(4)]
+        assert taken == [*batches[2:], None]
+
+    State(None).run(work)
+
+
+@pytest.mark.parametrize(
+    ("alone", "left"), [(True, [1]), (False, [])], ids=["only the batch", "all batches of the collection"]
+)
+def test_a_refusal_postpones_one_batch_or_all(alone: bool, left: list[int]) -> None:
+    """An unknown collection version is one batch's trouble; an aggregator that is away is everybody's."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        batches = [queued(connection, due=0.0, number=number) for number in range(2)]
+        postpone(connection, COLLECTION.name, 100.0, batches[0].batch_id if alone else None)
+        for number in left:
+            assert take(connection, COLLECTION.name, 1.0, lease=40.0) == batches[number]
+        assert take(connection, COLLECTION.name, 1.0, lease=40.0) is None
+
+    State(None).run(work)

@@ -16,8 +16,12 @@ from typing import Any, ClassVar
 from deniable._section import Section
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Mechanism
+from deniable.payload import Bitmap, Symbol, Vector
 
 __all__ = ["Kind"]
+
+_SHOWN = 6
+"""So many names are listed."""
 
 
 class Kind(ABC):
@@ -70,6 +74,28 @@ class Kind(ABC):
     def apart(self) -> tuple[Any, Any]:
         """Two values that are as easy to tell apart as any two: what an audit compares."""
 
+    @property
+    def annotation(self) -> str:
+        """The type of its values, as Python writes it."""
+        return "object"
+
+    def names(self, place: int) -> Sequence[str]:  # noqa: ARG002
+        """What the answers of a column are called, in the order in which its payloads count them; none: by number."""
+        return ()
+
+    def describe(self, place: int, mechanism: Mechanism, payload: int) -> str:
+        """A payload of the column at that place in words, for the person whose device has sent it."""
+        names, shape = self.names(place), mechanism.shape
+        match shape:
+            case Bitmap() if names:
+                return _listed([name for bit, name in enumerate(names) if payload >> bit & 1])
+            case Symbol() if names and mechanism.plain:
+                return repr(names[payload]) if payload < len(names) else "nothing"
+            case Vector():
+                return f"{shape.size} noisy numbers"
+            case _:
+                return f"code {payload}"
+
     @abstractmethod
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The place of a column and its mechanism's input, for a checked and reduced value.
@@ -77,3 +103,9 @@ class Kind(ABC):
         All chance (which column, which neighbouring grid point) comes from the words that `draw` gives: a device
         that memoizes draws the same ones every time.
         """
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    shown = " ".join(repr(name) for name in names[:_SHOWN])
+    return f"{shown} and {more} more" if more > 0 else shown or "nothing"

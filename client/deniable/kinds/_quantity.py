@@ -103,6 +103,24 @@ class Quantity(Kind):
         assert isinstance(mechanism, RandomizedResponse)
         return mechanism
 
+    @property
+    def annotation(self) -> str:
+        """A number."""
+        return "float"
+
+    def describe(self, place: int, mechanism: Mechanism, payload: int) -> str:  # noqa: ARG002
+        """An end of the range, or the number that a noisy report stands for."""
+        low, high = self.ends
+        match mechanism:
+            case Hybrid():
+                least, most = mechanism.ends
+                share = float((mechanism.levels[payload] - least) / (most - least))
+            case Laplace():
+                share = (payload + mechanism.lowest) / mechanism.steps
+            case _:
+                return f"{'the upper' if payload else 'the lower'} end, {high if payload else low:g}"
+        return f"{low + share * (high - low):.6g}, noise included"
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The one column; one of the two inputs that the value lies between."""
         low, high = self.ends

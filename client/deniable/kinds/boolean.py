@@ -50,6 +50,15 @@ class Boolean(Kind):
         """Yes and no."""
         return True, False
 
+    @property
+    def annotation(self) -> str:
+        """A truth value."""
+        return "bool"
+
+    def names(self, place: int) -> tuple[str, str]:  # noqa: ARG002
+        """No and yes."""
+        return "no", "yes"
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; 1 for yes."""
         return 0, int(value)

@@ -78,6 +78,15 @@ class Category(Kind):
         """Any two values."""
         return self.values[0], self.values[-1]
 
+    @property
+    def annotation(self) -> str:
+        """One of the values."""
+        return f"Literal[{', '.join(map(repr, self.values))}]"
+
+    def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
+        """The values."""
+        return self.values
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; the place of the value."""
         return 0, self.index[value]

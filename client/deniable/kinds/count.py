@@ -83,6 +83,17 @@ class Count(Quantity):
             return RandomizedResponse(epsilon, 2)
         return Hybrid.best(epsilon) if name == Hybrid.name else Laplace(epsilon, steps)
 
+    @property
+    def annotation(self) -> str:
+        """A whole number."""
+        return "int"
+
+    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """One bit over a remembered one, which hides epochs."""
+        if self.unit == EVENT:
+            raise ValueError(f'instantaneous_epsilon goes with unit = "{EPOCH}"')
+        return super(Count, self).memoized(epsilon, fresh, mechanism)  # a slotted dataclass is another class
+
     def check(self, value: Any) -> int:
         """Takes whole numbers from 0 to 2^53."""
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST:

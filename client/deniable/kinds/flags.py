@@ -16,6 +16,7 @@ from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
 from deniable.kinds._names import check_names
 from deniable.mechanisms import BitwiseResponse, Mechanism, Memoized, MemoizedBitwise, RandomizedResponse
+from deniable.payload import Bitmap
 from deniable.randomness import WORD
 
 __all__ = ["Flags"]
@@ -98,6 +99,21 @@ class Flags(Kind):
     def apart(self) -> tuple[list[str], list[str]]:
         """All flags, and none."""
         return sorted(self.flags), []
+
+    @property
+    def annotation(self) -> str:
+        """Some of the flags."""
+        return f"Collection[Literal[{', '.join(map(repr, self.flags))}]]"
+
+    def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
+        """The flags."""
+        return self.flags
+
+    def describe(self, place: int, mechanism: Mechanism, payload: int) -> str:
+        """The flags that are set; of a drawn flag, whether it is."""
+        if isinstance(mechanism.shape, Bitmap):
+            return Kind.describe(self, place, mechanism, payload)
+        return f"{self.flags[place]!r} is {'set' if payload else 'not set'}"
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The bits of the flags that are set; of one column a flag, a drawn one and its bit."""

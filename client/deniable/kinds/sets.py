@@ -61,6 +61,15 @@ class Set(Kind):
         """As many items as there may be, and none."""
         return sorted(self.values[: self.most]), []
 
+    @property
+    def annotation(self) -> str:
+        """Some of the values."""
+        return f"Collection[Literal[{', '.join(map(repr, self.values))}]]"
+
+    def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
+        """The values; what comes after them is padding."""
+        return self.values
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The one column; the items, of too many a drawn choice."""
         (mechanism,) = columns

@@ -118,6 +118,11 @@ class Vector(Kind):
         clip = float(self.clip)
         return list(value) if length <= clip else [entry / length * clip for entry in value]
 
+    @property
+    def annotation(self) -> str:
+        """A list of numbers."""
+        return "Sequence[float]"
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; of each entry a neighbouring grid point, by the chance that makes the mean exact."""
         entries = []

@@ -39,6 +39,11 @@ class Mechanism(ABC):
     """Answers are the integers below this."""
 
     @property
+    def plain(self) -> bool:
+        """Whether a payload is one of the answers: what was sent can be said in words."""
+        return False
+
+    @property
     @abstractmethod
     def shape(self) -> Shape:
         """The payloads, and the counters that they add up to."""

@@ -64,6 +64,11 @@ class Exponential(Mechanism):
         object.__setattr__(self, "cumulative", tuple(accumulate([*side[:0:-1], *side], initial=0)))
 
     @property
+    def plain(self) -> bool:
+        """It is."""
+        return True
+
+    @property
     def shape(self) -> Symbol:
         """One symbol a place."""
         return Symbol(self.inputs)

@@ -51,6 +51,11 @@ class Memoized(Mechanism):
         return self.permanent.inputs
 
     @property
+    def plain(self) -> bool:
+        """Where it is to the second."""
+        return self.fresh.plain
+
+    @property
     def shape(self) -> Shape:
         """What the second sends."""
         return self.fresh.shape

@@ -67,6 +67,11 @@ class PadAndSample(Mechanism):
         return int((self.values + 1) ** self.items)
 
     @property
+    def plain(self) -> bool:
+        """Where it is to the inner mechanism."""
+        return self.inner.plain
+
+    @property
     def shape(self) -> Shape:
         """The inner mechanism's."""
         return self.inner.shape

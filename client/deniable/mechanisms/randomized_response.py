@@ -44,6 +44,11 @@ class RandomizedResponse(Mechanism):
             raise ValueError(f"epsilon {self.epsilon} is too small to tell {self.inputs} answers apart")
 
     @property
+    def plain(self) -> bool:
+        """It is."""
+        return True
+
+    @property
     def shape(self) -> Symbol:
         """One symbol an answer."""
         return Symbol(self.inputs)
