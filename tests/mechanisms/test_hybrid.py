@@ -122,7 +122,9 @@ def least_variance(epsilon: float, values: int, outputs: int, reach: float) -> f
         right[value], right[values + value] = 1, shares[value]
     goal = np.zeros(size)
     goal[-1] = 1
-    return float(linprog(goal, bounds, limits, equal, right, method="highs").fun)
+    found = linprog(goal, bounds, limits, equal, right, method="highs").fun
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(("epsilon", "reach"), [(0.5, 4.7), (1.0, 2.9), (2.0, 1.7), (4.0, 1.2)])
