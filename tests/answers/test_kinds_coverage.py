@@ -144,7 +144,7 @@ def test_intervals_of_flags_cover(reports: int, target: Target) -> None:
     assert min(covered) >= WORST, covered
 
 
-@pytest.mark.parametrize("reports", [100, 1000])
+@pytest.mark.parametrize("reports", [100, 300])
 def test_intervals_of_drawn_flags_cover(reports: int) -> None:
     """One flag a device: how many reports a flag has is up to chance."""
     metric = asked("flags", FLAGS + DRAWN)
