@@ -12,6 +12,7 @@ from deniable.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.answers import Estimate, Target, answer
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.rows import Batch, Rows, Table
+from deniable_aggregator.store import KEY, Window
 
 __all__ = ["accumulate", "added", "estimate"]
 
@@ -42,8 +43,8 @@ def added(metric: Metric, rows: bytes, wide_rows: Sequence[tuple[int, bytes]]) -
     counters = [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
     if rows or wide_rows:
         table = Table(Layout(metric.name, 0, 1, 1, tuple((metric.name, column.shape) for column in metric.columns)))
-        additions = Rows([Batch(b"", table, 0, 0, rows, wide_rows)]).additions(np.array([True]))
-        column = np.array([key.column for key in additions.keys])[additions.key]
+        additions = Rows([Batch(b"", table, Window(0, 0), 0, rows, wide_rows)]).additions(np.array([True]))
+        column = np.asarray(additions.keys, dtype=KEY)["column"][additions.key]
         for place, into in enumerate(counters):
             mine = column == place
             into[additions.counter[mine]] = additions.amount[mine]
