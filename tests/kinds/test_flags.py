@@ -145,6 +145,6 @@ def test_a_device_remembers_its_flags(tmp_path: Path) -> None:
     with deniable.Client(collection, state=tmp_path / "state.db", consent=granted, settings=settings) as client:
         for value in ({"vim"}, {"vim"}, {"tabs"}):
             client.record("one", value)
-            client.flush(timeout=0)
+            client.flush()
             now[0] += 3600
         assert [charge.epsilon for charge in client.ledger()] == [2.0, 0.0, 2.0]

@@ -183,6 +183,6 @@ def test_a_device_remembers_a_long_vector(tmp_path: Path) -> None:
     ) as client:
         for _ in range(2):
             client.record("one", [0.01] * 1000)
-            client.flush(timeout=0)
+            client.flush()
             now[0] += 3600
         assert [charge.epsilon for charge in client.ledger()] == [1.0, 0.0]
