@@ -113,8 +113,10 @@ class State:
                 raise StateError(f"{self.path}: {error}") from error
 
     def _transact(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        damaged = _DAMAGED
         try:
             connection = self._open()
+            damaged = _DAMAGED | {sqlite3.SQLITE_ERROR}  # from here on no statement is wrong, unless the schema is
             connection.execute("BEGIN IMMEDIATE")
             try:
                 result = work(connection)
@@ -125,9 +127,11 @@ class State:
             code = _code(error)
             if code not in _BUSY:
                 self._let_go()
-            if code in _DAMAGED and self.path is not None:
+            if code in damaged and self.path is not None:
                 raise _DamagedError(f"{self.path}: {error}") from error
             raise
+        except UnicodeDecodeError as error:
+            raise _DamagedError(f"{self.path}: {error}") from error
         if self._ended:
             self._let_go()
         return result

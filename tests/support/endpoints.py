@@ -1,0 +1,113 @@
+"""Endpoints that an SDK meets: one that answers as it is told, and those that are dead, hanging or lying."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+
+from deniable.upload import METHOD
+
+__all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying"]
+
+TLS = Path(__file__).with_name("tls")
+"""Certificates and keys of tests."""
+GARBAGE = b"HTTP/1.1 418 I'm a teapot\r\n\r\n" + bytes(range(256))
+
+Answer = Callable[[int, grpc.ServicerContext], bytes]
+"""Answers the call of that number (the first is 0): returns the response's bytes, or aborts."""
+
+
+@dataclass
+class Endpoint:
+    """A ReportService that keeps the bytes of every request, and answers as it is told."""
+
+    answer: Answer
+    requests: list[bytes] = field(default_factory=list)
+    """In the order of arrival."""
+    metadata: list[dict[str, str | bytes]] = field(default_factory=list)
+    """What came with each."""
+    times: list[float] = field(default_factory=list)
+    """When each came, by the monotonic clock."""
+    address: str = ""
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
+        """Takes calls of one method."""
+        return grpc.unary_unary_rpc_method_handler(self._handle) if details.method == METHOD else None
+
+    def _handle(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        number = len(self.requests)
+        self.times.append(time.monotonic())
+        self.requests.append(request)
+        self.metadata.append(dict(context.invocation_metadata()))
+        return self.answer(number, context)
+
+
+class _Handler(grpc.GenericRpcHandler):
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
+        return self._endpoint.service(handler_call_details)
+
+
+@contextlib.contextmanager
+def answering(
+    answer: Answer = lambda _number, _context: b"", secrets: grpc.ServerCredentials | None = None
+) -> Iterator[Endpoint]:
+    """An endpoint on a free port of this machine."""
+    endpoint = Endpoint(answer)
+    server = grpc.server(futures.ThreadPoolExecutor(4), [_Handler(endpoint)])
+    where = "127.0.0.1:0"
+    port = server.add_secure_port(where, secrets) if secrets else server.add_insecure_port(where)
+    endpoint.address = f"127.0.0.1:{port}"
+    server.start()
+    try:
+        yield endpoint
+    finally:
+        server.stop(0).wait(5)
+
+
+def dead() -> str:
+    """An endpoint where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def lying(how: str) -> Iterator[str]:
+    """An endpoint that takes connections and then is silent, sends garbage, or resets them."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken: list[socket.socket] = []
+        threading.Thread(target=_lie, args=(server, how, taken), daemon=True).start()
+        try:
+            yield f"127.0.0.1:{server.getsockname()[1]}"
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            for each in taken:
+                each.close()
+
+
+def _lie(server: socket.socket, how: str, taken: list[socket.socket]) -> None:
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        if how == "garbage":
+            connection.sendall(GARBAGE + os.urandom(64))
+        if how == "reset":
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+        else:
+            taken.append(connection)
