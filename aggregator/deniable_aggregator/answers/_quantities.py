@@ -28,18 +28,20 @@ def quantity_answer(
     found, (start, end) = means(metric.columns[0].mechanism, counters[0]), kind.ends
     size, count = end - start, found.reports
     value, error, *reach = found.estimate(confidence, target)
-    low, high = (min(max(start + size * share, start), end) for share in reach)
+    low, high = (min(max(start + size * share, start), end) for share in _possible(value, *reach))
     mean = Row("mean", start + size * value, low, high, size * error, Measure.QUANTITY)
     total = Row("total", mean.value * count, low * count, high * count, mean.std_error * count, Measure.TOTAL)
     rows = [mean, total]
     if isinstance(found, Means) and kind.limited:
-        deviation = (size * share for share in found.deviation(confidence, target))
-        rows.append(_deviation_row(*deviation))
+        value, error, low, high = (size * share for share in found.deviation(confidence, target))
+        rows.append(Row("standard deviation", value, low, high, error, Measure.QUANTITY))
     return Estimate(metric.name, count, tuple(rows), confidence, target)
 
 
-def _deviation_row(value: float, error: float, low: float, high: float) -> Row:
-    return Row("standard deviation", value, low, high, error, Measure.QUANTITY)
+def _possible(value: float, low: float, high: float) -> tuple[float, float]:
+    """The interval; one without any possible share is moved to where it would be had the nearest one come out."""
+    move = min(max(value, 0.0), 1.0) - value if high < 0 or low > 1 else 0.0
+    return low + move, high + move
 
 
 def quantity_truth(metric: Metric, values: Sequence[float]) -> list[float]:
