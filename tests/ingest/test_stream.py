@@ -26,13 +26,14 @@ from support.aggregator_server import (
 )
 
 
-def message(sequence: int, batch: SubmitReportsRequest) -> bytes:
-    """A batch as a gateway forwards it."""
-    return StreamReportsRequest(sequence=sequence, batch=batch).SerializeToString()
+def message(sequence: int, *batches: SubmitReportsRequest) -> bytes:
+    """Batches as a gateway forwards them."""
+    return StreamReportsRequest(sequence=sequence, batches=batches).SerializeToString()
 
 
-def test_every_batch_is_answered_by_itself(tmp_path: Path) -> None:
-    """Good, bad and repeated batches on one stream: each gets its own answer, and the good are counted once."""
+@pytest.mark.parametrize("together", [1, 7, 1000])
+def test_every_batch_is_answered_by_itself(tmp_path: Path, together: int) -> None:
+    """Good, bad and repeated batches, in whatever messages: each has its answer, and the good are counted once."""
 
     async def forward() -> None:
         async with serving(tmp_path, shards=3) as (server, client):
@@ -42,11 +43,10 @@ def test_every_batch_is_answered_by_itself(tmp_path: Path) -> None:
             batches[30] = request((0, 3), collection_digest=LAYOUT.digest + 1)
             batches[40] = request((0, 3), batch_id=b"")
             batches[4999] = batches[50]
-            answers = await client.forward(batches)
-            assert len(answers) == 5000
+            answers = await client.forward(batches, together)
             told = {
-                sequence: (answer.code, answer.reason, bool(answer.message), answer.retry_after_ms > 0)
-                for sequence, answer in answers.items()
+                place: (answer.code, answer.reason, bool(answer.message), answer.retry_after_ms > 0)
+                for place, answer in enumerate(answers)
                 if answer.code
             }
             assert told == {
@@ -55,7 +55,7 @@ def test_every_batch_is_answered_by_itself(tmp_path: Path) -> None:
                 30: (9, "UNKNOWN_COLLECTION", True, True),
                 40: (3, "MALFORMED_BATCH", True, False),
             }
-            duplicates = [sequence for sequence, answer in answers.items() if answer.duplicate]
+            duplicates = [place for place, answer in enumerate(answers) if answer.duplicate]
             assert len(duplicates) == 1
             assert duplicates[0] in {50, 4999}
             assert await counted(server, 0) == [0, 0, 0, 4995, 0]
@@ -72,7 +72,7 @@ def test_answers_come_while_the_stream_goes_on(tmp_path: Path) -> None:
             for sequence in range(5):
                 await call.write(message(sequence, request((0, 1))))
                 answer = await next_answer(call)
-                assert (answer.sequence, answer.code) == (sequence, 0)
+                assert (answer.sequence, answer.stored) == (sequence, 1)
                 assert await counted(server, 0) == [0, sequence + 1, 0, 0, 0]
             await call.done_writing()
             assert await call.code() is grpc.StatusCode.OK
@@ -97,7 +97,7 @@ def test_a_gateway_that_does_not_read_is_not_read(tmp_path: Path) -> None:
             while seen != server.stats.accepted:
                 seen = server.stats.accepted
                 await asyncio.sleep(1.0)
-            assert 2000 <= seen < 20_000
+            assert 4000 <= seen < 20_000
             assert not writing.done()
             writing.cancel()
             call.cancel()
@@ -118,7 +118,7 @@ def test_a_gateway_that_vanishes_loses_nothing_it_was_told(tmp_path: Path) -> No
             call.cancel()
             again = await client.forward(batches)
             assert again[first.sequence].duplicate
-            assert all(answer.code == 0 for answer in again.values())
+            assert all(answer.code == 0 for answer in again)
             assert await counted(server, 0) == [0, 500, 0, 0, 0]
 
     asyncio.run(forward())
@@ -133,11 +133,27 @@ def test_what_is_no_message_ends_the_stream(tmp_path: Path) -> None:
             await call.write(message(7, request((0, 1))))
             await call.write(b"\xff\xff")
             answer = await next_answer(call)
-            assert (answer.sequence, answer.code) == (7, 0)
+            assert (answer.sequence, answer.stored) == (7, 1)
             with pytest.raises(grpc.aio.AioRpcError) as error:
                 await call.read()
             assert Told.by(error.value).reason == "MALFORMED_BATCH"
             assert await counted(server, 0) == [0, 1, 0, 0, 0]
+
+    asyncio.run(forward())
+
+
+@pytest.mark.parametrize("batches", [0, 1001])
+def test_a_message_has_a_number_of_batches(tmp_path: Path, batches: int) -> None:
+    """A message without a batch, or with more than a thousand, ends the stream, and none of it is stored."""
+
+    async def forward() -> None:
+        async with serving(tmp_path) as (server, client):
+            call = client.stream()
+            await call.write(message(7, *[request((0, 1))] * batches))
+            with pytest.raises(grpc.aio.AioRpcError) as error:
+                await call.read()
+            assert Told.by(error.value).fields == ["batches"]
+            assert await counted(server, 0) == []
 
     asyncio.run(forward())
 
@@ -154,7 +170,7 @@ def test_draining_ends_a_stream_without_loss(tmp_path: Path) -> None:
                 try:
                     while True:
                         answer = await next_answer(call)
-                        answered[answer.sequence] = answer.code
+                        answered[answer.sequence] = answer.stored
                 except grpc.aio.AioRpcError as error:
                     return Told.by(error)
 
@@ -166,7 +182,7 @@ def test_draining_ends_a_stream_without_loss(tmp_path: Path) -> None:
             told = await reading
             assert (told.code, told.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
             assert told.retry_after
-        stored = sum(code == 0 for code in answered.values())
+        stored = sum(answered.values())
         assert stored >= 45
         async with serving(tmp_path) as (server, _):
             assert await counted(server, 0) == [0, stored, 0, 0, 0]
@@ -186,11 +202,11 @@ def test_a_store_that_dies_under_a_stream(tmp_path: Path) -> None:
             assert pid
             os.kill(pid, signal.SIGKILL)
             answers = await waiting
-            assert {answer.code for answer in answers.values()} == {0, 14}
-            missing = [batch for sequence, batch in enumerate(batches) if answers[sequence].code]
+            assert {answer.code for answer in answers} == {0, 14}
+            missing = [batch for batch, answer in zip(batches, answers, strict=True) if answer.code]
             while missing:
                 answers = await client.forward(missing)
-                missing = [batch for sequence, batch in enumerate(missing) if answers[sequence].code]
+                missing = [batch for batch, answer in zip(missing, answers, strict=True) if answer.code]
                 await asyncio.sleep(0.05)
             assert await counted(server, 0) == [0, 3000, 0, 0, 0]
 

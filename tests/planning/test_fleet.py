@@ -53,10 +53,10 @@ def test_every_device_is_counted_once_whatever_it_is_asked(tmp_path: Path, send:
 
 
 def test_batches_that_are_asked_for_later_are_sent_again(tmp_path: Path) -> None:
-    """An aggregator that takes ten batches at a time and refuses the others still counts each device once."""
+    """An aggregator that takes fifty batches at a time and refuses the others still counts each device once."""
 
     async def check() -> None:
-        narrow = FlushSettings(most_batches=10, most_waiting=10)
+        narrow = FlushSettings(most_batches=10, most_waiting=50)
         async with serving(tmp_path, layout_of(EVERYTHING), flush=narrow) as (server, _):
             endpoint, generator = f"127.0.0.1:{server.port}", np.random.default_rng(1)
             await fleet.forward(EVERYTHING, populations(100), endpoint, EPOCH, generator, lambda _: None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from deniable import Collection
 from deniable.payload import Bitmap, Integer, Symbol, Vector
 from deniable.v1.report_service_pb2 import (
+    OtherBatch,
     StreamReportsRequest,
     StreamReportsResponse,
     SubmitReportsRequest,
@@ -188,21 +189,27 @@ class Client:
         """A call of StreamReports."""
         return self._stream()
 
-    async def forward(self, batches: Iterable[SubmitReportsRequest]) -> dict[int, StreamReportsResponse]:
-        """The answers to batches that are forwarded, by their place."""
+    async def forward(self, batches: Sequence[SubmitReportsRequest], together: int = 1) -> list[OtherBatch]:
+        """What becomes of batches that are forwarded, so many in a message; nothing stands for stored now."""
         call = self.stream()
+        messages = [batches[start : start + together] for start in range(0, len(batches), together)]
 
         async def write() -> None:
-            for sequence, batch in enumerate(batches):
-                await call.write(StreamReportsRequest(sequence=sequence, batch=batch).SerializeToString())
+            for sequence, own in enumerate(messages):
+                await call.write(StreamReportsRequest(sequence=sequence, batches=own).SerializeToString())
             await call.done_writing()
 
         writing = asyncio.create_task(write())
-        answers = [StreamReportsResponse.FromString(answer) async for answer in call]
+        told: dict[int, list[OtherBatch]] = {}
+        async for message in call:
+            answer = StreamReportsResponse.FromString(message)
+            assert answer.sequence not in told
+            own = told[answer.sequence] = [OtherBatch() for _ in messages[answer.sequence]]
+            assert answer.stored + len(answer.others) == len(own)
+            for other in answer.others:
+                own[other.place] = other
         await writing
-        by_sequence = {answer.sequence: answer for answer in answers}
-        assert len(by_sequence) == len(answers)
-        return by_sequence
+        return [each for sequence in range(len(messages)) for each in told[sequence]]
 
 
 async def next_answer(call: grpc.aio.StreamStreamCall[bytes, bytes]) -> StreamReportsResponse:

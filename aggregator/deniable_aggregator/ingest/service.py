@@ -7,7 +7,7 @@ any other. Neither peers nor ids nor payloads are logged.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 from typing import NoReturn
 
@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 
 from deniable.v1 import report_service_pb2
 from deniable.v1.report_service_pb2 import (
+    OtherBatch,
     StreamReportsRequest,
     StreamReportsResponse,
     SubmitReportsRequest,
@@ -24,7 +25,7 @@ from deniable.v1.report_service_pb2 import (
 from deniable_aggregator.ingest.admission import Door
 from deniable_aggregator.ingest.batcher import Batcher, Ticket
 from deniable_aggregator.ingest.flush import Outcome, Stored
-from deniable_aggregator.ingest.refusal import DRAINING, NOT_A_REQUEST, Refusal
+from deniable_aggregator.ingest.refusal import DRAINING, NOT_A_REQUEST, Refusal, malformed
 from deniable_aggregator.ingest.stats import IngestStats
 
 __all__ = ["NAME", "ReportService"]
@@ -35,9 +36,11 @@ NAME = report_service_pb2.DESCRIPTOR.services_by_name["ReportService"].full_name
 _STORED = SubmitReportsResponse().SerializeToString()
 _STORED_BEFORE = SubmitReportsResponse(duplicate=True).SerializeToString()
 _DETAILS = "grpc-status-details-bin"
-_MOST_IN_FLIGHT = 2000
-"""So many batches of one stream may be unanswered; then its messages stay with the sender. Two flushes' worth:
-one is being stored while the next gathers."""
+_MOST_IN_FLIGHT = 4000
+"""So many batches of one stream may be unanswered; then its messages stay with the sender. Four full flushes:
+one is being stored while the next gathers, and messages are not cut to fit."""
+_MOST_OF_A_MESSAGE = 1000
+_TOO_MANY = malformed([("batches", f"a message has 1 to {_MOST_OF_A_MESSAGE}")])
 
 
 class ReportService:
@@ -106,8 +109,32 @@ class ReportService:
             await _abort(context, refusal)
 
 
+class _Message:
+    """The batches of one message, until all are settled."""
+
+    __slots__ = ("sequence", "tickets", "unsettled")
+
+    def __init__(self, sequence: int, tickets: Sequence[Ticket | Refusal]) -> None:
+        self.sequence = sequence
+        self.tickets = tickets
+        self.unsettled = {ticket.outcomes for ticket in tickets if isinstance(ticket, Ticket)}
+
+    def answer(self) -> StreamReportsResponse:
+        """What became of each batch."""
+        answer = StreamReportsResponse(sequence=self.sequence)
+        for place, ticket in enumerate(self.tickets):
+            outcome = ticket if isinstance(ticket, Refusal) else ticket.outcomes.result()[ticket.place]
+            if outcome is Stored.NOW:
+                answer.stored += 1
+            elif isinstance(outcome, Refusal):
+                answer.others.append(_refused(place, outcome))
+            else:
+                answer.others.add(place=place, duplicate=True)
+        return answer
+
+
 class _Stream:
-    """One call of StreamReports: batches in, and an answer for each when its flush is done."""
+    """One call of StreamReports: messages in, and an answer for each when its batches are settled."""
 
     def __init__(
         self,
@@ -119,8 +146,8 @@ class _Stream:
         self._in_flight = 0
         self._ended = False
         self._room = asyncio.Event()
-        self._groups: dict[asyncio.Future[list[Outcome]], list[tuple[int, int]]] = {}
-        self._ready: asyncio.Queue[list[tuple[int, Outcome]]] = asyncio.Queue()
+        self._waiting: dict[asyncio.Future[list[Outcome]], list[_Message]] = {}
+        self._settled: asyncio.Queue[_Message | None] = asyncio.Queue()
 
     async def read(self, messages: AsyncIterator[bytes]) -> Refusal | None:
         """Take batches until the sender has no more; a refusal ends the stream."""
@@ -129,53 +156,54 @@ class _Stream:
                 request = StreamReportsRequest.FromString(message)
             except DecodeError:
                 return NOT_A_REQUEST
-            self._in_flight += 1
-            ticket = self._take(request.batch)
-            if isinstance(ticket, Refusal):
-                self._ready.put_nowait([(request.sequence, ticket)])
-            else:
-                self._await(ticket, request.sequence)
+            if not 1 <= len(request.batches) <= _MOST_OF_A_MESSAGE:
+                return _TOO_MANY
+            self._in_flight += len(request.batches)
+            self._await(_Message(request.sequence, [self._take(batch) for batch in request.batches]))
             while self._in_flight >= _MOST_IN_FLIGHT:
                 self._room.clear()
                 await self._room.wait()
         return None
 
     async def write(self) -> None:
-        """Answer batches until the stream has ended and none is left."""
+        """Answer messages until the stream has ended and none is left."""
         while self._in_flight or not self._ended:
-            for sequence, outcome in await self._ready.get():
-                await self._context.write(_answer(sequence, outcome))
-                self._in_flight -= 1
-            self._room.set()
+            message = await self._settled.get()
+            if message:
+                await self._context.write(message.answer().SerializeToString())
+                self._in_flight -= len(message.tickets)
+                self._room.set()
 
     def end(self) -> None:
         """No more batches are taken."""
         self._ended = True
-        self._ready.put_nowait([])
+        self._settled.put_nowait(None)
 
-    def _await(self, ticket: Ticket, sequence: int) -> None:
-        group = self._groups.get(ticket.outcomes)
-        if group is None:
-            group = self._groups[ticket.outcomes] = []
-            ticket.outcomes.add_done_callback(self._done)
-        group.append((sequence, ticket.place))
+    def _await(self, message: _Message) -> None:
+        if not message.unsettled:
+            self._settled.put_nowait(message)
+        for flush in message.unsettled:
+            waiting = self._waiting.get(flush)
+            if waiting is None:
+                waiting = self._waiting[flush] = []
+                flush.add_done_callback(self._done)
+            waiting.append(message)
 
     def _done(self, flush: asyncio.Future[list[Outcome]]) -> None:
-        outcomes = flush.result()
-        self._ready.put_nowait([(sequence, outcomes[place]) for sequence, place in self._groups.pop(flush)])
+        for message in self._waiting.pop(flush):
+            message.unsettled.discard(flush)
+            if not message.unsettled:
+                self._settled.put_nowait(message)
 
 
-def _answer(sequence: int, outcome: Outcome) -> bytes:
-    if isinstance(outcome, Stored):
-        duplicate = outcome is Stored.BEFORE
-        return StreamReportsResponse(sequence=sequence, duplicate=duplicate).SerializeToString()
-    return StreamReportsResponse(
-        sequence=sequence,
-        code=outcome.number,
-        message=outcome.message,
-        reason=outcome.reason,
-        retry_after_ms=outcome.retry_after // timedelta(milliseconds=1) if outcome.retry_after else 0,
-    ).SerializeToString()
+def _refused(place: int, refusal: Refusal) -> OtherBatch:
+    return OtherBatch(
+        place=place,
+        code=refusal.number,
+        reason=refusal.reason,
+        message=refusal.message,
+        retry_after_ms=refusal.retry_after // timedelta(milliseconds=1) if refusal.retry_after else 0,
+    )
 
 
 async def _abort(context: grpc.aio.ServicerContext[bytes, bytes], refusal: Refusal) -> NoReturn:

@@ -10,6 +10,7 @@ words:
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -37,8 +38,11 @@ _CONNECT_SECONDS = 10.0
 _STREAM = "/deniable.v1.ReportService/StreamReports"
 _DEVICES = 1 << 14
 """So many are drawn at a time."""
-_UNANSWERED = 4000
-"""So many batches may be under way on a stream."""
+_TOGETHER = 200
+_BYTES_TOGETHER = 1 << 19
+"""A message of a stream has so many batches, or somewhat more than so many bytes."""
+_UNANSWERED = 20
+"""So many messages may be under way on a stream."""
 _ID_BYTES = 16
 _FOR_NOW = {code.value[0] for code in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE)}
 """Refusals that pass: the aggregator is busy, or its store is away."""
@@ -132,44 +136,61 @@ class _Stream:
     """The batches of one call of StreamReports: which have to be sent, and which are not answered yet."""
 
     def __init__(self, requests: Iterator[SubmitReportsRequest], progress: _Progress) -> None:
-        self._requests = enumerate(requests)
+        self._requests = requests
         self._progress = progress
+        self._sequences = itertools.count()
         self._stored = 0
-        self._unanswered: dict[int, bytes] = {}
-        self._again: deque[int] = deque()
+        self._unanswered: dict[int, list[SubmitReportsRequest]] = {}
+        self._later = 0
+        self._again: deque[list[SubmitReportsRequest]] = deque()
         self._moved = asyncio.Event()
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """Every batch, and once more those that the aggregator asks for later."""
+        """Every batch, many at a time, and once more those that the aggregator asks for later."""
         while True:
-            if self._again:
-                yield self._unanswered[self._again.popleft()]
-            elif len(self._unanswered) < _UNANSWERED and (following := next(self._requests, None)):
-                sequence, batch = following
-                message = StreamReportsRequest(sequence=sequence, batch=batch).SerializeToString()
-                self._unanswered[sequence] = message
-                yield message
-            elif self._unanswered:
+            if len(self._unanswered) < _UNANSWERED and (own := self._next()):
+                sequence = next(self._sequences)
+                self._unanswered[sequence] = own
+                yield StreamReportsRequest(sequence=sequence, batches=own).SerializeToString()
+            elif self._unanswered or self._later:
                 self._moved.clear()
                 await self._moved.wait()
             else:
                 return
 
+    def _next(self) -> list[SubmitReportsRequest]:
+        if self._again:
+            return self._again.popleft()
+        own, size = [], 0
+        for batch in self._requests:
+            own.append(batch)
+            size += batch.ByteSize()
+            if len(own) == _TOGETHER or size > _BYTES_TOGETHER:
+                break
+        return own
+
     def answered(self, answer: StreamReportsResponse) -> None:
-        """One batch is stored, has to be sent again, or will never be taken."""
-        if not answer.code:
-            del self._unanswered[answer.sequence]
+        """The batches of a message are stored, have to be sent again, or will never be taken."""
+        own = self._unanswered.pop(answer.sequence)
+        later: list[SubmitReportsRequest] = []
+        wait = 0
+        for other in answer.others:
+            if other.code not in {0, *_FOR_NOW}:
+                raise FleetError(f"a batch is not taken: {other.message}")
+            if other.code:
+                later.append(own[other.place])
+                wait = max(wait, other.retry_after_ms)
+        if later:
+            self._later += 1
+            asyncio.get_running_loop().call_later(wait / 1000, self._once_more, later)
+        for _ in range(len(own) - len(later)):
             self._stored += 1
             self._progress(self._stored)
-            self._moved.set()
-        elif answer.code in _FOR_NOW:
-            wait = answer.retry_after_ms / 1000
-            asyncio.get_running_loop().call_later(wait, self._once_more, answer.sequence)
-        else:
-            raise FleetError(f"a batch is not taken: {answer.message}")
+        self._moved.set()
 
-    def _once_more(self, sequence: int) -> None:
-        self._again.append(sequence)
+    def _once_more(self, batches: list[SubmitReportsRequest]) -> None:
+        self._later -= 1
+        self._again.append(batches)
         self._moved.set()
 
 

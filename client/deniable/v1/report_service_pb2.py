@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n deniable/v1/report_service.proto\x12\x0b\x64\x65niable.v1\"\x9a\x01\n\x14SubmitReportsRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\x0c\x12\x19\n\x11\x63ollection_digest\x18\x02 \x01(\x06\x12\r\n\x05\x65poch\x18\x03 \x01(\r\x12\x0f\n\x07segment\x18\x04 \x01(\r\x12\x0c\n\x04rows\x18\x05 \x01(\x0c\x12\'\n\twide_rows\x18\x06 \x03(\x0b\x32\x14.deniable.v1.WideRow\"*\n\x07WideRow\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\r\x12\x0f\n\x07payload\x18\x02 \x01(\x0c\"*\n\x15SubmitReportsResponse\x12\x11\n\tduplicate\x18\x01 \x01(\x08\"Z\n\x14StreamReportsRequest\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x30\n\x05\x62\x61tch\x18\x02 \x01(\x0b\x32!.deniable.v1.SubmitReportsRequest\"\x83\x01\n\x15StreamReportsResponse\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0c\n\x04\x63ode\x18\x02 \x01(\x05\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x11\n\tduplicate\x18\x05 \x01(\x08\x12\x16\n\x0eretry_after_ms\x18\x06 \x01(\r2\xc3\x01\n\rReportService\x12V\n\rSubmitReports\x12!.deniable.v1.SubmitReportsRequest\x1a\".deniable.v1.SubmitReportsResponse\x12Z\n\rStreamReports\x12!.deniable.v1.StreamReportsRequest\x1a\".deniable.v1.StreamReportsResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n deniable/v1/report_service.proto\x12\x0b\x64\x65niable.v1\"\x9a\x01\n\x14SubmitReportsRequest\x12\x10\n\x08\x62\x61tch_id\x18\x01 \x01(\x0c\x12\x19\n\x11\x63ollection_digest\x18\x02 \x01(\x06\x12\r\n\x05\x65poch\x18\x03 \x01(\r\x12\x0f\n\x07segment\x18\x04 \x01(\r\x12\x0c\n\x04rows\x18\x05 \x01(\x0c\x12\'\n\twide_rows\x18\x06 \x03(\x0b\x32\x14.deniable.v1.WideRow\"*\n\x07WideRow\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\r\x12\x0f\n\x07payload\x18\x02 \x01(\x0c\"*\n\x15SubmitReportsResponse\x12\x11\n\tduplicate\x18\x01 \x01(\x08\"\\\n\x14StreamReportsRequest\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x32\n\x07\x62\x61tches\x18\x02 \x03(\x0b\x32!.deniable.v1.SubmitReportsRequest\"b\n\x15StreamReportsResponse\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0e\n\x06stored\x18\x02 \x01(\r\x12\'\n\x06others\x18\x03 \x03(\x0b\x32\x17.deniable.v1.OtherBatch\"u\n\nOtherBatch\x12\r\n\x05place\x18\x01 \x01(\r\x12\x11\n\tduplicate\x18\x02 \x01(\x08\x12\x0c\n\x04\x63ode\x18\x03 \x01(\x05\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x0f\n\x07message\x18\x05 \x01(\t\x12\x16\n\x0eretry_after_ms\x18\x06 \x01(\r2\xc3\x01\n\rReportService\x12V\n\rSubmitReports\x12!.deniable.v1.SubmitReportsRequest\x1a\".deniable.v1.SubmitReportsResponse\x12Z\n\rStreamReports\x12!.deniable.v1.StreamReportsRequest\x1a\".deniable.v1.StreamReportsResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,9 +38,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SUBMITREPORTSRESPONSE']._serialized_start=250
   _globals['_SUBMITREPORTSRESPONSE']._serialized_end=292
   _globals['_STREAMREPORTSREQUEST']._serialized_start=294
-  _globals['_STREAMREPORTSREQUEST']._serialized_end=384
-  _globals['_STREAMREPORTSRESPONSE']._serialized_start=387
-  _globals['_STREAMREPORTSRESPONSE']._serialized_end=518
-  _globals['_REPORTSERVICE']._serialized_start=521
-  _globals['_REPORTSERVICE']._serialized_end=716
+  _globals['_STREAMREPORTSREQUEST']._serialized_end=386
+  _globals['_STREAMREPORTSRESPONSE']._serialized_start=388
+  _globals['_STREAMREPORTSRESPONSE']._serialized_end=486
+  _globals['_OTHERBATCH']._serialized_start=488
+  _globals['_OTHERBATCH']._serialized_end=605
+  _globals['_REPORTSERVICE']._serialized_start=608
+  _globals['_REPORTSERVICE']._serialized_end=803
 # @@protoc_insertion_point(module_scope)

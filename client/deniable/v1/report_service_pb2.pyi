@@ -94,63 +94,90 @@ global___SubmitReportsResponse = SubmitReportsResponse
 
 @typing.final
 class StreamReportsRequest(google.protobuf.message.Message):
-    """One of the batches that a gateway forwards."""
+    """Some of the batches that a gateway forwards: 1 to 1000, and not more than fit a message of 1 MiB."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SEQUENCE_FIELD_NUMBER: builtins.int
-    BATCH_FIELD_NUMBER: builtins.int
+    BATCHES_FIELD_NUMBER: builtins.int
     sequence: builtins.int
-    """The gateway's own number for this batch; the answer repeats it."""
+    """The gateway's own number for this message; the answer repeats it."""
     @property
-    def batch(self) -> global___SubmitReportsRequest:
-        """The batch."""
+    def batches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___SubmitReportsRequest]:
+        """The batches. Each stands or falls by itself."""
 
     def __init__(
         self,
         *,
         sequence: builtins.int = ...,
-        batch: global___SubmitReportsRequest | None = ...,
+        batches: collections.abc.Iterable[global___SubmitReportsRequest] | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["batch", b"batch"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["batch", b"batch", "sequence", b"sequence"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["batches", b"batches", "sequence", b"sequence"]) -> None: ...
 
 global___StreamReportsRequest = StreamReportsRequest
 
 @typing.final
 class StreamReportsResponse(google.protobuf.message.Message):
-    """What became of one forwarded batch. Answers may come in another order than the batches."""
+    """What became of the batches of one message. Answers may come in another order than the messages."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     SEQUENCE_FIELD_NUMBER: builtins.int
-    CODE_FIELD_NUMBER: builtins.int
-    MESSAGE_FIELD_NUMBER: builtins.int
-    REASON_FIELD_NUMBER: builtins.int
-    DUPLICATE_FIELD_NUMBER: builtins.int
-    RETRY_AFTER_MS_FIELD_NUMBER: builtins.int
+    STORED_FIELD_NUMBER: builtins.int
+    OTHERS_FIELD_NUMBER: builtins.int
     sequence: builtins.int
-    """The number that the gateway gave the batch."""
-    code: builtins.int
-    """A google.rpc.Code: 0 when the batch is stored."""
-    message: builtins.str
-    """Why not, for a code other than 0."""
-    reason: builtins.str
-    """A word for the reason, as in ErrorInfo, for a code other than 0."""
+    """The number that the gateway gave the message."""
+    stored: builtins.int
+    """How many of its batches have been stored now."""
+    @property
+    def others(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___OtherBatch]:
+        """All others of its batches."""
+
+    def __init__(
+        self,
+        *,
+        sequence: builtins.int = ...,
+        stored: builtins.int = ...,
+        others: collections.abc.Iterable[global___OtherBatch] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["others", b"others", "sequence", b"sequence", "stored", b"stored"]) -> None: ...
+
+global___StreamReportsResponse = StreamReportsResponse
+
+@typing.final
+class OtherBatch(google.protobuf.message.Message):
+    """A batch that has not been stored now."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    PLACE_FIELD_NUMBER: builtins.int
+    DUPLICATE_FIELD_NUMBER: builtins.int
+    CODE_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    MESSAGE_FIELD_NUMBER: builtins.int
+    RETRY_AFTER_MS_FIELD_NUMBER: builtins.int
+    place: builtins.int
+    """Its place in the message, from 0."""
     duplicate: builtins.bool
     """The batch had been stored before; it was not counted again."""
+    code: builtins.int
+    """Why it is not stored: a google.rpc.Code; 0 for a duplicate."""
+    reason: builtins.str
+    """The same in a word, as in ErrorInfo."""
+    message: builtins.str
+    """The same in a sentence."""
     retry_after_ms: builtins.int
     """How long to wait before trying again, where that may help; 0 where it does not."""
     def __init__(
         self,
         *,
-        sequence: builtins.int = ...,
-        code: builtins.int = ...,
-        message: builtins.str = ...,
-        reason: builtins.str = ...,
+        place: builtins.int = ...,
         duplicate: builtins.bool = ...,
+        code: builtins.int = ...,
+        reason: builtins.str = ...,
+        message: builtins.str = ...,
         retry_after_ms: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["code", b"code", "duplicate", b"duplicate", "message", b"message", "reason", b"reason", "retry_after_ms", b"retry_after_ms", "sequence", b"sequence"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["code", b"code", "duplicate", b"duplicate", "message", b"message", "place", b"place", "reason", b"reason", "retry_after_ms", b"retry_after_ms"]) -> None: ...
 
-global___StreamReportsResponse = StreamReportsResponse
+global___OtherBatch = OtherBatch
