@@ -80,6 +80,7 @@ class State:
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.path = None if path is None else Path(path)
+        self._name = "the state in memory" if path is None else str(path)
         self._clock = clock
         self._warn = warn
         self._lock = threading.RLock()
@@ -107,10 +108,10 @@ class State:
                 self._set_aside(str(error))
             except sqlite3.Error as error:
                 if _code(error) not in _BUSY or time.monotonic() >= end:
-                    raise StateError(f"{self.path}: {error}") from error
+                    raise StateError(f"{self._name}: {error}") from error
                 time.sleep(0.01)
             except OSError as error:
-                raise StateError(f"{self.path}: {error}") from error
+                raise StateError(f"{self._name}: {error}") from error
 
     def _transact(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         damaged = _DAMAGED
@@ -128,10 +129,10 @@ class State:
             if code not in _BUSY:
                 self._let_go()
             if code in damaged and self.path is not None:
-                raise _DamagedError(f"{self.path}: {error}") from error
+                raise _DamagedError(f"{self._name}: {error}") from error
             raise
         except UnicodeDecodeError as error:
-            raise _DamagedError(f"{self.path}: {error}") from error
+            raise _DamagedError(f"{self._name}: {error}") from error
         if self._ended:
             self._let_go()
         return result
@@ -192,7 +193,7 @@ class State:
                 except FileNotFoundError:
                     continue
                 except OSError as error:
-                    raise StateError(f"{self.path}: {error}") from error
+                    raise StateError(f"{self._name}: {error}") from error
             self._spent = True
         self._warn(
             f"{reason}: set aside as {self.path}.damaged until the epoch ends; what it knew of this device's "
