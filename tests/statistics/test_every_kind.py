@@ -1,0 +1,141 @@
+"""95% intervals of every kind, from 100 to 100,000 reports: they hold as often as they claim and are not too wide.
+
+Where one count decides a row, its coverage is computed over every count. Elsewhere samples are drawn, and a bound is
+missed only where chance explains it less than once in a million times: `slack` says how far below the bound that is.
+The page docs/statistics.md is made of the same measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+
+import numpy as np
+import pytest
+from tools.coverage import DEVIATION, Case, Measured, cases, exactly, sampled
+
+from deniable.kinds import KINDS
+from deniable_aggregator.answers import answer
+
+REPORTS = (100, 1_000, 100_000)
+EPSILONS = ("0.5", "1", "2", "4")
+SHORT, LONG, LARGE = 600, 20_000, 4_000
+Pair = tuple[Case, Case]
+"""One metric, answered by both fleets."""
+
+
+def pairs(epsilon: str) -> list[Pair]:
+    """Every metric."""
+    every = cases(epsilon)
+    return list(zip(every[::2], every[1::2], strict=True))
+
+
+def counted(pair: Pair) -> bool:
+    """Whether one count decides a row."""
+    return exactly(pair[0], 4) is not None
+
+
+def label(pair: Pair) -> str:
+    """The metric, in the words of a test's name."""
+    return f"{pair[0].name}, {pair[0].metric.epsilon}"
+
+
+EVERY = [pair for epsilon in EPSILONS for pair in pairs(epsilon)]
+AT_ONE = pairs("1")
+COUNTED = [pair for pair in EVERY if counted(pair)]
+DRAWN = [pair for pair in EVERY if not counted(pair)]
+
+
+def slack(samples: int, rate: float) -> float:
+    """4.9 standard deviations of a rate that is measured by so many samples; none where it is exact."""
+    return 4.9 * math.sqrt(rate * (1 - rate) / samples) if samples else 0.0
+
+
+def check(found: list[Measured], reports: int, samples: int = 0) -> None:
+    """The bounds: on every row, on the mean of the rows of both fleets, and from 1,000 reports on on the widths."""
+    rows = [row for row in found if row.label != DEVIATION]
+    mean = fmean(row.covered for row in rows)
+    assert min(row.covered for row in found) >= 0.935 - slack(samples, 0.935), found
+    assert 0.945 - slack(samples, 0.945) <= mean <= 0.975 + slack(samples, 0.975), found
+    if reports >= 1_000:  # the ideal width of samples is off by 4.9 / sqrt(2 samples) at the most
+        assert max(row.width for row in rows) <= 1.05 + (4.9 / math.sqrt(2 * samples) if samples else 0.0), found
+
+
+def test_every_kind_is_measured() -> None:
+    """No kind gets into an answer without its intervals being held against the truth here."""
+    assert {case.metric.kind.name for pair in EVERY for case in pair} == set(KINDS)
+
+
+@pytest.mark.parametrize("reports", REPORTS)
+@pytest.mark.parametrize("pair", COUNTED, ids=label)
+def test_counted_rows_hold_exactly(pair: Pair, reports: int) -> None:
+    """Every count that can come out is looked at, with its probability."""
+    found = [exactly(case, reports) or [] for case in pair]
+    check(found[0] + found[1], reports)
+
+
+def held(pair: Pair, reports: int, samples: int) -> None:
+    """The bounds, in samples, and on simultaneous intervals."""
+    found = []
+    for case in pair:
+        rows, joint = sampled(case, reports, samples, np.random.default_rng(reports))
+        assert joint >= 0.945 - slack(samples, 0.945)
+        found += rows
+    check(found, reports, samples)
+
+
+@pytest.mark.parametrize("reports", REPORTS)
+@pytest.mark.parametrize("pair", [pair for pair in AT_ONE if not counted(pair)], ids=label)
+def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
+    """600 samples: a row that is covered 86% of the time fails."""
+    if pair[0].name.startswith("vector") and reports > 1_000:
+        pytest.skip("the long version draws so many vectors")
+    held(pair, reports, SHORT)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("reports", REPORTS)
+@pytest.mark.parametrize("pair", DRAWN, ids=label)
+def test_other_rows_hold_in_many_samples(pair: Pair, reports: int) -> None:
+    """20,000 samples (4,000 of 100,000 vectors): a row that is covered 92% (90%) of the time fails."""
+    large = pair[0].name.startswith("vector") and reports > 1_000
+    held(pair, reports, LARGE if large else LONG)
+
+
+@pytest.mark.parametrize("case", [case for pair in AT_ONE if counted(pair) for case in pair], ids=str)
+def test_simultaneous_intervals_of_counted_rows_hold_together(case: Case) -> None:
+    """600 samples: all rows hold at once, 94.5% of the time or more, within the slack.
+
+    Of drawn flags every sample has other numbers of reports, and for each of them tables to be made: 100 are enough.
+    """
+    reports = 100 if len(case.metric.columns) > 1 else 1_000
+    _, joint = sampled(case, reports, SHORT, np.random.default_rng(1))
+    assert joint >= 0.945 - slack(SHORT, 0.945)
+
+
+def test_samples_agree_with_what_is_computed() -> None:
+    """Coverage and width of 4,000 samples are those of the enumeration, within 5 standard deviations: 22 rows.
+
+    A false alarm is rarer than one in 40,000; both ways of measuring would have to be wrong in the same way.
+    """
+    for pair in AT_ONE:
+        if pair[0].name in {"boolean", "category of 5", "category of 16"}:
+            computed = exactly(pair[1], 1_000)
+            drawn, _ = sampled(pair[1], 1_000, 4_000, np.random.default_rng(2))
+            assert computed is not None
+            for one, other in zip(computed, drawn, strict=True):
+                assert abs(one.covered - other.covered) < 5 * math.sqrt(one.covered * (1 - one.covered) / 4_000)
+                assert one.width == pytest.approx(other.width, rel=5 / math.sqrt(2 * 4_000))
+
+
+def test_simultaneous_intervals_are_those_of_a_higher_confidence() -> None:
+    """Of 16 rows, each as wide as one of confidence 1 - 0.05 / 16; of one row, no wider. The estimate says so."""
+    metrics = {pair[0].name: pair[0].metric for pair in AT_ONE}
+    counters = [np.concatenate([[1000], np.arange(200, 360, 10)])]
+    together = answer(metrics["category of 16"], counters, 0.95, simultaneous=True)
+    each = answer(metrics["category of 16"], counters, 1 - 0.05 / 16)
+    assert [(row.low, row.high) for row in together.rows] == [(row.low, row.high) for row in each.rows]
+    assert (together.confidence, together.simultaneous, each.simultaneous) == (0.95, True, False)
+    few = [np.array([60, 40])]
+    assert answer(metrics["boolean"], few, simultaneous=True).rows == answer(metrics["boolean"], few).rows

@@ -1,0 +1,371 @@
+"""How often the intervals of every kind hold the truth, and how wide they are, where the truth is known.
+
+words:
+  fleet      a population: the values that occur, and how many of the devices have each
+  sample     one set of counters: so many devices drawn from the fleet, each randomised
+  covered    how often a row's interval holds its truth
+  width      the mean width of a row's intervals over the ideal width
+  ideal      2 * 1.96 times the estimate's standard deviation, as if that were known; no more than what is possible
+  joint      how often all simultaneous intervals of an answer hold
+
+Devices are independent, so where the payloads of a metric can be listed, the counters of a sample are one multinomial
+draw, whatever the number of devices. Vectors are drawn device by device, by the vectorised twins. A row that is
+decided by one count needs no samples: every count is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from deniable import Collection, Metric
+from deniable.kinds import Boolean, Category, Flags, Ordinal, Quantity, Set, Vector
+from deniable.mechanisms import Laplace, Mechanism
+from deniable.payload import Bitmap, Integer, Symbol
+from deniable.payload import Vector as Entries
+from deniable.randomness import WORD
+from deniable_aggregator.answers import Measure, Row, answer, truth
+from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means
+from deniable_aggregator.planning import twins
+from deniable_aggregator.planning.simulate import outcomes
+
+__all__ = ["CONFIDENCE", "DEVIATION", "Case", "Measured", "cases", "exactly", "sampled"]
+
+CONFIDENCE = 0.95
+DEVIATION = "standard deviation"
+"""The row that tells how much devices differ."""
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+_LISTED = 1 << 13
+"""So many payloads are drawn as one multinomial vector."""
+_HELD = 1 << 22
+"""So many counts, or devices, are held at a time."""
+_LIMB = (1 << 32) - 1
+
+_Ints = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+
+_HEAD = """
+[collection]
+name = "coverage"
+epoch = "1d"
+owner = "a"
+[budget]
+epoch = 1000
+"""
+_LETTERS = "abcdefghijklmnop"
+_MANY = [f"value {number}" for number in range(60)]
+
+
+def _texts(texts: Sequence[str]) -> str:
+    return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
+
+
+_METRICS = {
+    "boolean": 'kind = "boolean"',
+    "boolean, remembered": 'kind = "boolean"\nmemoize = true\ninstantaneous_epsilon = {epsilon}',
+    "category of 5": f'kind = "category"\nvalues = {_texts(_LETTERS[:5])}',
+    "category of 16": f'kind = "category"\nvalues = {_texts(_LETTERS)}',
+    "category of 60": f'kind = "category"\nvalues = {_texts(_MANY)}\nmechanism = "projective_geometry"',
+    "ordinal of 7": f'kind = "ordinal"\nvalues = {_texts(_LETTERS[:7])}',
+    "number": 'kind = "number"\nrange = [0, 60]',
+    "number, one bit": 'kind = "number"\nrange = [0, 60]\nmechanism = "one_bit"',
+    "number, Laplace": 'kind = "number"\nrange = [0, 60]\nmechanism = "laplace"',
+    "count": 'kind = "count"\nmax = 20',
+    "count of events": 'kind = "count"\nmax = 100\nunit = "event"',
+    "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
+    "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
+    "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
+    "vector, l2": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
+    "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"',
+}
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A population."""
+
+    name: str
+    values: Sequence[Any]
+    devices: Sequence[int]
+    """How many of the devices have each value."""
+
+
+def _equal(values: Sequence[Any]) -> Fleet:
+    return Fleet("uniform", values, [1] * len(values))
+
+
+def _skewed(values: Sequence[Any], *devices: int) -> Fleet:
+    """The first values occur, the others do not."""
+    return Fleet("skewed", values[: len(devices)], devices)
+
+
+def _falling(count: int) -> tuple[int, ...]:
+    """As frequent as one over their rank."""
+    return tuple(5040 // rank for rank in range(1, count + 1))
+
+
+_PAIRS = [[_LETTERS[place], _LETTERS[(place + 3) % 8]] for place in range(8)]
+_FLEETS: dict[str, tuple[Fleet, Fleet]] = {
+    "boolean": (_equal([True, False]), _skewed([True, False], 1, 49)),
+    "category of 5": (_equal(_LETTERS[:5]), _skewed(_LETTERS, *_falling(3))),
+    "category of 16": (_equal(_LETTERS), _skewed(_LETTERS, *_falling(8))),
+    "category of 60": (_equal(_MANY), _skewed(_MANY, *_falling(30))),
+    "ordinal": (_equal(_LETTERS[:7]), _skewed(_LETTERS, *_falling(4))),
+    "number": (_equal(range(61)), _skewed([0, 5, 60], 14, 5, 1)),
+    "count": (_equal(range(21)), _skewed([0, 3, 20], 14, 5, 1)),
+    "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
+                _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
+    "set": (_equal(_PAIRS), _skewed([[], ["a"], ["a", "b"]], 5, 3, 2)),
+    "vector": (_equal([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]]),
+               _skewed([[0, 0], [1, 0], [0, -1]], 16, 3, 1)),
+}  # fmt: skip
+"""By the beginning of a metric's name."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A metric, and a fleet that answers it."""
+
+    name: str
+    metric: Metric
+    fleet: Fleet
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.fleet.name}"
+
+
+def cases(epsilon: str) -> list[Case]:
+    """Every kind, with every mechanism whose intervals are made in another way, at one epsilon; two fleets each."""
+    text = [_HEAD]
+    for number, rest in enumerate(_METRICS.values()):
+        text.append(f'[metrics.m{number}]\ndescription = "d"\nepsilon = {epsilon}\n{rest.format(epsilon=epsilon)}\n')
+    collection = Collection.loads("".join(text))
+    found = []
+    for number, name in enumerate(_METRICS):
+        fleets = next(both for start, both in _FLEETS.items() if name.startswith(start))
+        found += [Case(name, collection.metrics[f"m{number}"], fleet) for fleet in fleets]
+    return found
+
+
+class Measured(NamedTuple):
+    """What became of one row's intervals."""
+
+    label: str
+    covered: float
+    width: float
+
+
+def exactly(case: Case, reports: int) -> list[Measured] | None:
+    """Every row by every count that can decide it; None where it takes more than a count.
+
+    Where devices answer one column of several, each is taken to have its part of the reports.
+    """
+    found = _counted(case.metric)
+    if found is None:
+        return None
+    own = reports // len(case.metric.columns)
+    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE).rows
+    measured = []
+    for row, true in zip(rows, _truths(case, reports), strict=True):
+        least, most = _possible(case.metric, row, reports)
+        measured.append(Measured(row.label, *_counting(found.p, found.q, own, (true - least) / (most - least))))
+    return measured
+
+
+@lru_cache(maxsize=1024)
+def _counting(p: float, q: float, reports: int, share: float) -> tuple[float, float]:
+    """How often the interval of a share holds it, and its mean width over the ideal one."""
+    low, high = _intervals(p, q, reports)
+    rate = q + share * (p - q)
+    chance = binom.pmf(np.arange(reports + 1), reports, rate)
+    ideal = min(2 * _Z * np.sqrt(rate * (1 - rate) / reports) / (p - q), 1.0)
+    covered = chance[(low <= share + 1e-12) & (share - 1e-12 <= high)].sum()
+    return float(covered), float(chance @ (high - low) / ideal)
+
+
+@lru_cache(maxsize=16)
+def _intervals(p: float, q: float, reports: int) -> tuple[_Floats, _Floats]:
+    return Frequencies(reports, np.arange(reports + 1), p, q).intervals(CONFIDENCE, Target.POPULATION)
+
+
+def _counted(metric: Metric) -> Frequencies | None:
+    """The chances of a metric each of whose rows is decided by one count out of all reports."""
+    mechanism, counters = metric.columns[0].mechanism, _nothing(metric)[0]
+    if isinstance(metric.kind, Boolean | Category | Flags | Set):
+        return frequencies(mechanism, counters)
+    if isinstance(metric.kind, Quantity):
+        found = means(mechanism, counters)
+        return found.frequencies if isinstance(found, OneBit) else None
+    return None
+
+
+def _nothing(metric: Metric) -> list[_Ints]:
+    return [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
+
+
+def _truths(case: Case, reports: int) -> list[float]:
+    """What the rows of so many devices should say."""
+    everybody = [
+        value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)
+    ]
+    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE).rows
+    true = truth(case.metric, everybody)
+    times = reports / len(everybody)
+    return [each * times if row.measure is Measure.TOTAL else each for row, each in zip(rows, true, strict=True)]
+
+
+def _possible(metric: Metric, row: Row, reports: int) -> tuple[float, float]:
+    """The least and the greatest that a row can truly be."""
+    match metric.kind:
+        case Quantity() as kind:
+            low, high = kind.ends
+            if row.label == DEVIATION:
+                return 0.0, (high - low) / 2
+            times = reports if row.measure is Measure.TOTAL else 1
+            return low * times, high * times
+        case Ordinal(values) if row.measure is Measure.QUANTITY:
+            return 1.0, float(len(values))
+        case Vector() as kind:
+            return -float(kind.clip), float(kind.clip)
+    return 0.0, 1.0
+
+
+def sampled(case: Case, reports: int, samples: int, generator: np.random.Generator) -> tuple[list[Measured], float]:
+    """Every row over so many samples, and how often all of its simultaneous intervals hold."""
+    metric, true = case.metric, np.array(_truths(case, reports))
+    numbers, held = [], 0
+    for counters in _samples(case, reports, samples, generator):
+        found = answer(metric, counters, CONFIDENCE)
+        numbers.append([(row.value, row.low, row.high) for row in found.rows])
+        together = answer(metric, counters, CONFIDENCE, simultaneous=True).rows
+        held += all(
+            row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(together, true, strict=True)
+        )
+    value, low, high = np.moveaxis(np.array(numbers), 2, 0)
+    least, most = np.transpose([_possible(metric, row, reports) for row in found.rows])
+    covered = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=0)
+    power = np.array(
+        [2 if row.label == DEVIATION else 1 for row in found.rows]
+    )  # the estimate is the variance's root
+    ideal = np.minimum(2 * _Z * (value**power).std(axis=0), most**power - least)
+    width = (high**power - low**power).mean(axis=0) / ideal
+    rows = zip(found.rows, covered.tolist(), width.tolist(), strict=True)
+    return [Measured(row.label, *both) for row, *both in rows], held / samples
+
+
+def _samples(case: Case, reports: int, samples: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:
+    """The counters of the metric's columns, sample by sample."""
+    mechanisms = [column.mechanism for column in case.metric.columns]
+    cells = _cells(case)
+    if any(isinstance(mechanism.shape, Entries) for mechanism in mechanisms):
+        yield from _vectors(mechanisms[0], cells, reports, samples, generator)
+        return
+    chances, adding = [], []
+    for place, mechanism in enumerate(mechanisms):
+        payloads = _payloads(mechanism)
+        own = [(chosen, chance) for (column, chosen), chance in cells.items() if column == place]
+        chances.append(sum((chance * _row(mechanism, chosen) for chosen, chance in own), np.zeros(len(payloads))))
+        adding.append(_adding(mechanism, payloads))
+    ends = np.cumsum([len(own) for own in chances])[:-1]
+    every = np.concatenate(chances)
+    at_once = max(1, _HELD // len(every))
+    for start in range(0, samples, at_once):
+        drawn = generator.multinomial(reports, every / every.sum(), size=min(at_once, samples - start))
+        columns = [own @ adds for own, adds in zip(np.split(drawn, ends, axis=1), adding, strict=True)]
+        yield from map(list, zip(*columns, strict=True))
+
+
+def _cells(case: Case) -> dict[tuple[int, int], float]:
+    """The chance of every column and input."""
+    cells: dict[tuple[int, int], float] = {}
+    for value, often in zip(case.fleet.values, case.fleet.devices, strict=True):
+        found = outcomes(case.metric, case.metric.kind.check(value))
+        if found is None:
+            found = [(0, _on_the_grid(case.metric, value))]
+        firsts = [first for first, _ in found] + [WORD]
+        for (first, outcome), end in zip(found, firsts[1:], strict=True):
+            share = often / sum(case.fleet.devices) * ((end - first) / WORD)
+            cells[outcome] = cells.get(outcome, 0.0) + share
+    return cells
+
+
+def _on_the_grid(metric: Metric, value: Any) -> tuple[int, int]:
+    """A vector whose entries lie on the grid, so that no word makes a difference."""
+    mechanisms = [column.mechanism for column in metric.columns]
+
+    def encoded(word: int) -> tuple[int, int]:
+        return metric.kind.encode(metric.kind.check(value), mechanisms, lambda: word)
+
+    if not isinstance(metric.kind, Vector) or encoded(0) != encoded(WORD - 1):
+        raise ValueError(f"{metric.name}: {value!r} takes several random words to encode")
+    return encoded(0)
+
+
+@lru_cache(maxsize=64)
+def _payloads(mechanism: Mechanism) -> list[int]:
+    shape = mechanism.shape
+    size = comb(shape.size, shape.weight or shape.size // 2) if isinstance(shape, Bitmap) else shape.size
+    if size > _LISTED:
+        raise ValueError(f"{mechanism.name}: {size} payloads are too many")
+    return list(mechanism.payloads())
+
+
+@lru_cache(maxsize=1024)
+def _row(mechanism: Mechanism, chosen: int) -> _Floats:
+    if isinstance(mechanism, Laplace):  # a row for each of many inputs: the same noise, moved
+        row = _noise(mechanism)[mechanism.steps - chosen :][: mechanism.shape.size].copy()
+        row[0] += _noise(mechanism)[: mechanism.steps - chosen].sum()
+        row[-1] += _noise(mechanism)[mechanism.steps - chosen + mechanism.shape.size :].sum()
+        return row
+    return np.array([float(mechanism.probability(payload, chosen)) for payload in _payloads(mechanism)])
+
+
+@lru_cache(maxsize=8)
+def _noise(mechanism: Laplace) -> _Floats:
+    """The chance of every size of noise that leads from some input to some payload."""
+    side = [float(mechanism.noise(size)) for size in range(mechanism.steps + mechanism.reach + 1)]
+    return np.array([*side[:0:-1], *side])
+
+
+def _adding(mechanism: Mechanism, payloads: Sequence[int]) -> _Ints:
+    """What each payload adds to the counters."""
+    shape, sent = mechanism.shape, np.array(payloads)
+    ones = np.ones(len(sent), dtype=np.int64)
+    match shape:
+        case Symbol():
+            return np.eye(shape.size, dtype=np.int64)
+        case Bitmap():
+            return np.column_stack([ones, (sent[:, np.newaxis] >> np.arange(shape.size)) & 1])
+        case Integer():
+            return np.column_stack([ones, sent, sent * sent & _LIMB, sent * sent >> 32])
+    raise TypeError(f"{mechanism.name} has vectors")
+
+
+def _vectors(
+    mechanism: Mechanism,
+    cells: dict[tuple[int, int], float],
+    reports: int,
+    samples: int,
+    generator: np.random.Generator,
+) -> Iterator[list[_Ints]]:
+    """Device by device."""
+    inputs = twins.inputs(mechanism, [chosen for _, chosen in cells])
+    chances = np.array(list(cells.values()))
+    at_once = max(1, _HELD // (4 * reports))
+    for start in range(0, samples, at_once):
+        now = min(at_once, samples - start)
+        which = generator.choice(len(chances), p=chances / chances.sum(), size=now * reports)
+        entries = twins.draw(mechanism, inputs[which], generator).view("<i4").astype(np.int64)
+        squares = entries * entries
+        parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0)
+                 for part in (entries, squares & _LIMB, squares >> 32)]  # fmt: skip
+        for each in np.hstack(parts):
+            yield [np.concatenate([[reports], each])]
