@@ -33,7 +33,7 @@ from deniable.payload import Bitmap, Integer, Symbol
 from deniable.payload import Vector as Entries
 from deniable.randomness import WORD
 from deniable_aggregator.answers import Measure, Row, answer, truth
-from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means
+from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
@@ -74,7 +74,7 @@ _METRICS = {
     "category of 5": f'kind = "category"\nvalues = {_texts(_LETTERS[:5])}',
     "category of 16": f'kind = "category"\nvalues = {_texts(_LETTERS)}',
     "category of 60": f'kind = "category"\nvalues = {_texts(_MANY)}\nmechanism = "projective_geometry"',
-    "ordinal of 7": f'kind = "ordinal"\nvalues = {_texts(_LETTERS[:7])}',
+    "ordinal of 7": f'kind = "ordinal"\nvalues = {_texts(_LETTERS[:7])}\nmechanism = "exponential"',
     "number": 'kind = "number"\nrange = [0, 60]',
     "number, one bit": 'kind = "number"\nrange = [0, 60]\nmechanism = "one_bit"',
     "number, Laplace": 'kind = "number"\nrange = [0, 60]\nmechanism = "laplace"',
@@ -245,7 +245,7 @@ def sampled(case: Case, reports: int, samples: int, generator: np.random.Generat
     for counters in _samples(case, reports, samples, generator):
         found = answer(metric, counters, CONFIDENCE)
         numbers.append([(row.value, row.low, row.high) for row in found.rows])
-        together = answer(metric, counters, CONFIDENCE, simultaneous=True).rows
+        together = answer(metric, counters, simultaneous(CONFIDENCE, len(found.rows))).rows
         held += all(
             row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(together, true, strict=True)
         )

@@ -87,10 +87,10 @@ def held(pair: Pair, reports: int, samples: int) -> None:
 @pytest.mark.parametrize("reports", REPORTS)
 @pytest.mark.parametrize("pair", [pair for pair in AT_ONE if not counted(pair)], ids=label)
 def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
-    """600 samples: a row that is covered 86% of the time fails."""
+    """600 samples (200 of ordinals, which take longer): a row that is covered 86% (77%) of the time fails."""
     if pair[0].name.startswith("vector") and reports > 1_000:
         pytest.skip("the long version draws so many vectors")
-    held(pair, reports, SHORT)
+    held(pair, reports, 200 if pair[0].name.startswith("ordinal") else SHORT)
 
 
 @pytest.mark.deep
