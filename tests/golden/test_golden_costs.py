@@ -32,8 +32,8 @@ def near(expected: float) -> object:
 
 
 def test_the_blue_eyes_survey_with_noise() -> None:
-    """Lecture notes on differential privacy, blue eyes at epsilon .1: a count of people, one more or less, takes noise
-    of scale 10; where a person's answer is replaced, two counts change and the scale of both is 20."""
+    """Lecture notes on differential privacy, blue eyes at epsilon .1: a count of people, one more or less, takes
+    noise of scale 10; where a person's answer is replaced, two counts change and the scale of both is 20."""
     assert float(scale(Laplace(TENTH, 100, sensitivity=1))) == near(10)
     assert float(scale(VectorLaplace(TENTH, 2, bound=1).noise)) == near(20)
 
@@ -143,8 +143,8 @@ def test_name_and_shame() -> None:
 
 
 def test_exact_averages_of_a_few_people_give_them_away() -> None:
-    """Lecture notes on differential privacy, reconstruction: ages of 31, 49, 26, 19 and 27 average 30.4, the men's 34,
-    the women's 28. The first and the last tell the sum of the two men's ages; a number's channel has no payload that
+    """Lecture notes on differential privacy, reconstruction: ages of 31, 49, 26, 19 and 27 average 30.4, the men's
+    34, the women's 28. The first and the last tell the sum of the two men's ages; a number's channel has no payload that
     any age could not have sent."""
     women, men = (31, 26, 27), (49, 19)
     assert (fmean(women + men), fmean(men), fmean(women)) == (30.4, 34, 28)
