@@ -144,8 +144,8 @@ def test_name_and_shame() -> None:
 
 def test_exact_averages_of_a_few_people_give_them_away() -> None:
     """Lecture notes on differential privacy, reconstruction: ages of 31, 49, 26, 19 and 27 average 30.4, the men's
-    34, the women's 28. The first and the last tell the sum of the two men's ages; a number's channel has no payload that
-    any age could not have sent."""
+    34, the women's 28. The first and the last tell the sum of the two men's ages; a number's channel has no payload
+    that any age could not have sent."""
     women, men = (31, 26, 27), (49, 19)
     assert (fmean(women + men), fmean(men), fmean(women)) == (30.4, 34, 28)
     assert 5 * fmean(women + men) - 3 * fmean(women) == sum(men)
