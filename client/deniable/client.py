@@ -53,6 +53,8 @@ _LOOK_SECONDS = 3600.0
 """The worker looks at the clock at least so often: clocks jump, and machines sleep."""
 _LEASE_SECONDS = 30.0
 """Beyond the deadline, another process leaves a batch alone."""
+_LEAST_PATIENCE = 0.2
+"""Writing may take so long, however little time a caller has."""
 _LAST_PART = 0.25
 """Of the time that a close may take, what is left when an upload under way is cut short."""
 
@@ -116,6 +118,8 @@ class Client:
         strict: bool = False,
         settings: Settings | None = None,
     ) -> None:
+        if endpoint is not None and state is None:
+            _check_forgetful(collection)
         self.collection = collection
         """What is asked."""
         self._settings = settings or Settings()
@@ -165,12 +169,14 @@ class Client:
         try:
             check, start, merge, ends = self._asked[metric]
         except (KeyError, TypeError):
-            self._misuse("unknown metric", UnknownMetricError(str(metric), nearest(str(metric), self._asked)))
+            close = nearest(str(metric), self._asked)
+            hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
+            self._misuse("unknown metric", hint, UnknownMetricError(str(metric), close))
             return
         try:
             state = start(check(value))
         except Exception as error:  # noqa: BLE001 - whatever a value does when it is looked at
-            self._misuse("invalid value", error)
+            self._misuse("invalid value", f"{metric}: a {type(value).__name__} that its kind does not take", error)
             return
         epoch = int(self._settings.clock() // self.collection.epoch_seconds)
         if epoch >= ends or self._closed or self._orphan or self._segment is None:
@@ -191,8 +197,9 @@ class Client:
         end = time.monotonic() + timeout
         name, clock = self.collection.name, self._settings.clock
         try:
-            self._write(everything=True, patience=timeout)
-            self._state.run(lambda connection: outbox.hurry(connection, name, clock()), timeout)
+            patience = max(timeout, _LEAST_PATIENCE)
+            self._write(everything=True, patience=patience)
+            self._state.run(lambda connection: outbox.hurry(connection, name, clock()), patience)
             if self._endpoint is None or self._consent is not Consent.GRANTED or self._closed:
                 return self._waiting() == 0
             with self._emptied:
@@ -259,7 +266,7 @@ class Client:
             worker.join(max(0.0, end - time.monotonic()))
         if self._recorded or self._counts:
             try:
-                self._write(patience=max(0.1, end - time.monotonic()))
+                self._write(patience=max(_LEAST_PATIENCE, end - time.monotonic()))
             except StateError as error:
                 self._fail(error)
         self._state.close()
@@ -285,14 +292,15 @@ class Client:
             self._say(self._trouble)
             return None
 
-    def _misuse(self, what: str, error: Exception) -> None:
+    def _misuse(self, what: str, hint: str, error: Exception) -> None:
+        """The error says what was recorded; the log, which others read, does not."""
         if self._strict:
             raise error
         with self._lock:
             self._counts[what] = self._counts.get(what, 0) + 1
         if what not in self._said:
             self._said.add(what)
-            _log.warning("deniable: %s (further ones are only counted; see Client.status)", error)
+            _log.warning("deniable: %s (strict=True raises it; further ones are only counted)", hint)
 
     def _fail(self, error: StateError) -> None:
         self._trouble = str(error)
@@ -487,8 +495,9 @@ class Client:
                 put(connection, "failures", 0)
             return
         wait = upload.backoff(failures, outcome.retry_after)
-        outbox.postpone(connection, name, now + wait, batch_id if outcome.alone else None)
+        outbox.release(connection, batch_id, now + wait)
         if not outcome.alone:
+            outbox.postpone(connection, name, now + wait)
             put(connection, "failures", failures + 1)
 
     # Forks, and the end.
@@ -521,6 +530,15 @@ def _close_with_multiprocessing() -> None:
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         util.Finalize(None, _close_all, exitpriority=0)
+
+
+def _check_forgetful(collection: Collection) -> None:
+    """Refuse promises that a device that forgets with every start can not keep."""
+    broken = [f"memoize of {metric.name}" for metric in collection.metrics.values() if metric.memoize]
+    broken += ["the budget of a lifetime"] if collection.budget.lifetime is not None else []
+    if broken:
+        raise ValueError(f"state: name a file, or {' and '.join(broken)} would be forgotten with every start")
+    _log.info("deniable: without a state file every start spends anew, in the same epoch too")
 
 
 _forking: list[Client] = []

@@ -100,12 +100,9 @@ def remove(connection: sqlite3.Connection, batch_id: bytes) -> None:
     connection.execute("DELETE FROM queue WHERE batch_id = ?", (batch_id,))
 
 
-def postpone(connection: sqlite3.Connection, collection: str, until: float, batch_id: bytes | None = None) -> None:
-    """Let a batch, or all of a collection, leave at this time at the earliest."""
-    connection.execute(
-        "UPDATE queue SET due = max(due, ?) WHERE collection = ? AND batch_id = coalesce(?, batch_id)",
-        (until, collection, batch_id),
-    )
+def postpone(connection: sqlite3.Connection, collection: str, until: float) -> None:
+    """Let no batch of a collection leave before this time."""
+    connection.execute("UPDATE queue SET due = max(due, ?) WHERE collection = ?", (until, collection))
 
 
 def hurry(connection: sqlite3.Connection, collection: str, now: float) -> None:
@@ -113,9 +110,9 @@ def hurry(connection: sqlite3.Connection, collection: str, now: float) -> None:
     connection.execute("UPDATE queue SET due = min(due, ?) WHERE collection = ?", (now, collection))
 
 
-def release(connection: sqlite3.Connection, batch_id: bytes, now: float) -> None:
-    """End a lease."""
-    connection.execute("UPDATE queue SET due = ? WHERE batch_id = ?", (now, batch_id))
+def release(connection: sqlite3.Connection, batch_id: bytes, due: float) -> None:
+    """End a lease: the batch is due again at this time."""
+    connection.execute("UPDATE queue SET due = ? WHERE batch_id = ?", (due, batch_id))
 
 
 def clear(connection: sqlite3.Connection) -> int:

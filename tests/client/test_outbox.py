@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import struct
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,6 +80,7 @@ def test_a_batch_is_sent_by_one_process_at_a_time_and_kept_until_it_is_removed()
         assert take(connection, name, 100.0, lease=40.0) == batch
         assert take(connection, name, 139.0, lease=40.0) is None
         assert take(connection, name, 140.0, lease=40.0) == batch, "a lease ends, should its process have died"
+        release(connection, batch.batch_id, 130.0)
         postpone(connection, name, until=250.0)
         assert take(connection, name, 249.0, lease=40.0) is None
         assert take(connection, name, 250.0, lease=40.0) == batch
@@ -118,17 +118,14 @@ def test_of_too_many_batches_the_oldest_are_dropped() -> None:
     State(None).run(work)
 
 
-@pytest.mark.parametrize(
-    ("alone", "left"), [(True, [1]), (False, [])], ids=["only the batch", "all batches of the collection"]
-)
-def test_a_refusal_postpones_one_batch_or_all(alone: bool, left: list[int]) -> None:
-    """An unknown collection version is one batch's trouble; an aggregator that is away is everybody's."""
+def test_all_batches_are_postponed_together() -> None:
+    """An aggregator that is away is away for all of them; what is due later anyway stays that."""
 
     def work(connection: sqlite3.Connection) -> None:
-        batches = [queued(connection, due=0.0, number=number) for number in range(2)]
-        postpone(connection, COLLECTION.name, 100.0, batches[0].batch_id if alone else None)
-        for number in left:
-            assert take(connection, COLLECTION.name, 1.0, lease=40.0) == batches[number]
-        assert take(connection, COLLECTION.name, 1.0, lease=40.0) is None
+        for number, due in enumerate((0.0, 50.0, 200.0)):
+            queued(connection, due, number)
+        postpone(connection, COLLECTION.name, 100.0)
+        dues = connection.execute("SELECT due FROM queue ORDER BY batch_id").fetchall()
+        assert dues == [(100.0,), (100.0,), (200.0,)]
 
     State(None).run(work)
