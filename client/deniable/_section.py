@@ -119,7 +119,10 @@ def an_epsilon(value: Any) -> Epsilon:
     """What an answer costs."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         raise TypeError(f'must be a number, or a logarithm such as "ln 3", not {_shown(value)}')
-    return Epsilon.of(value)
+    epsilon = Epsilon.of(value)
+    if (epsilon.value * 10**12).denominator != 1:
+        raise ValueError("can have 12 decimals: the ledger counts in units of 10^-12")
+    return epsilon
 
 
 def whole(low: int, high: int) -> Callable[[Any], int]:

@@ -34,6 +34,7 @@ from deniable._section import (
     distinct_texts,
     nearest,
     one_of,
+    whole,
 )
 from deniable.epsilon import Epsilon
 from deniable.errors import CollectionError, Problem, UnknownMetricError
@@ -43,7 +44,7 @@ from deniable.payload import Shape
 from deniable.randomness import word
 from deniable.reduce import REDUCERS, Reducer
 
-__all__ = ["Budget", "Collection", "Column", "Metric", "Report"]
+__all__ = ["Budget", "Collection", "Column", "Metric", "Report", "meaning"]
 
 FORMAT = 1
 """Part of the digest: raised when the meaning of a file changes with the software."""
@@ -52,6 +53,8 @@ EPOCHS = {"1h": 3600, "1d": 86400, "7d": 7 * 86400}
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _MOST_SEGMENTS = 256
 _MOST_COLUMNS = 1 << 16
+_RECALLED = 8
+_MOST_RECALLED = 1024
 
 
 class Report(NamedTuple):
@@ -102,6 +105,8 @@ class Metric:
     """How several values of one epoch become one."""
     memoize: bool = False
     """Whether a device remembers its randomised answer and gives the same one every time."""
+    recalled: int = 0
+    """With `memoize`: how many distinct answers a device remembers, and pays for, at most."""
     instantaneous: Epsilon | None = None
     """With `memoize`: the most that one report tells of what is remembered; None: all of it."""
     expires: date | None = None
@@ -227,12 +232,12 @@ class _Reader:
         self._root.finish()
         if self._problems or name is None or owner is None or epoch is None or budget is None:
             return None
-        meaning = {
+        everything = {
             "format": FORMAT,
             "name": name,
             "epoch": EPOCHS[epoch],
             "segments": {segment: list(values) for segment, values in segments.items()},
-            "metrics": {metric.name: _meaning(metric) for metric in metrics},
+            "metrics": {metric.name: meaning(metric) for metric in metrics},
         }
         return Collection(
             name,
@@ -241,7 +246,7 @@ class _Reader:
             budget,
             MappingProxyType(segments),
             MappingProxyType({metric.name: metric for metric in metrics}),
-            _digest(meaning),
+            _digest(everything),
         )
 
     def _segments(self, section: Section) -> dict[str, tuple[str, ...]]:
@@ -277,11 +282,16 @@ class _Reader:
         reduce = section.take("reduce", one_of(kind_class.reducers), kind_class.reducers[0])
         mechanism = section.take("mechanism", one_of(("auto", *kind_class.mechanisms)), "auto")
         memoize = section.take("memoize", a_flag, False)
+        recalled = section.take("remembered_answers", whole(1, _MOST_RECALLED), None)
+        if recalled and not memoize:
+            section.wrong("remembered_answers", "goes with memoize = true")
         instantaneous = section.take("instantaneous_epsilon", an_epsilon, None)
         if instantaneous and not memoize:
             section.wrong("instantaneous_epsilon", "goes with memoize = true: it is a second randomisation")
         kind = kind_class.read(section)
         section.finish()
+        if kind and reduce and (why := kind.unfit(reduce)):
+            section.wrong("reduce", why)
         epsilon = kind.cost if kind and not epsilon else epsilon
         if not (description and epsilon and kind and reduce and mechanism):
             return None
@@ -298,8 +308,9 @@ class _Reader:
         if self._next_column > _MOST_COLUMNS:
             section.wrong("", f"is beyond the {_MOST_COLUMNS} columns that a collection can have")
         columns = tuple(Column(first + place, name, each) for place, each in enumerate(mechanisms))
+        most = min(recalled or _RECALLED, *(column.mechanism.inputs for column in columns)) if memoize else 0
         return Metric(
-            name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), instantaneous, expires
+            name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), most, instantaneous, expires
         )
 
     def _budget(self, metrics: list[Metric]) -> Budget | None:
@@ -328,7 +339,7 @@ def _placed(error: tomllib.TOMLDecodeError, text: str) -> str:
     return str(error).replace("(at end of document)", end)
 
 
-def _meaning(metric: Metric) -> dict[str, Any]:
+def meaning(metric: Metric) -> dict[str, Any]:
     """What gives the metric's reports their meaning, in plain JSON."""
     return {
         "description": metric.description,
@@ -337,6 +348,7 @@ def _meaning(metric: Metric) -> dict[str, Any]:
         "epsilon": str(metric.epsilon),
         "reduce": metric.reducer.name,
         "memoize": metric.memoize,
+        "remembered_answers": metric.recalled,
         "columns": [{"mechanism": c.mechanism.name, **c.mechanism.parameters()} for c in metric.columns],
     }
 

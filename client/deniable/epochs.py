@@ -164,12 +164,13 @@ def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) 
         cost = ledger.charge(metric, epoch)
         return metric.randomize(value), cost
     column, chosen = metric.encode(value, memo.draws(metric).__next__)
-    key = memo.key(metric, column, chosen)
-    remembered = memo.recall(key)
-    cost = ledger.charge(metric, epoch, remembered=remembered is not None)
-    if remembered is None:
-        remembered = column.mechanism.remember(chosen)
-        memo.remember(key, remembered)
+    recalled = memo.recall(metric, column, chosen)
+    reserves = 0 if memo.known(metric) else metric.recalled
+    cost = ledger.charge(metric, epoch, remembered=recalled is not None, reserves=reserves)
+    if recalled is None:
+        recalled = column, column.mechanism.remember(chosen)
+        memo.remember(metric, column, chosen, recalled[1])
+    column, remembered = recalled
     return Report(column.number, column.mechanism.renew(remembered)), cost
 
 

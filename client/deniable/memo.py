@@ -2,8 +2,12 @@
 
 words:
   secret   32 random bytes of this device, made once, never sent
-  key      HMAC of the secret over metric, channel and input: the file does not say which answer a memo is about
-  draws    the words that choose a column or a grid point; for one metric the same every time
+  question HMAC of the secret over all that gives a metric its meaning: another question is another memory
+  key      HMAC of the secret over question, column and input: what is remembered is not written in the clear (but
+           who has the file has the secret too, and can try all inputs of a small domain)
+  draws    the words that choose a column or a grid point; for one question the same every time
+  recalled how many distinct answers a device remembers of a question, at most; a further one is answered as the
+           latest of these, because a refusal would say that the answer is new
 
 Noise that is drawn afresh for the same answer every day can be averaged away; noise that is remembered can not. A
 device pays for each distinct answer that it has remembered, once, however often it reports. For a number the draws
@@ -20,7 +24,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
-from deniable.collection import Column, Metric
+from deniable.collection import Column, Metric, meaning
 
 __all__ = ["Memo"]
 
@@ -35,24 +39,44 @@ class Memo:
         (self._secret,) = connection.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()
 
     def draws(self, metric: Metric) -> Iterator[int]:
-        """Words for one metric: random, and the same every time."""
+        """Words for one question: random, and the same every time."""
+        question = self._question(metric).hex()
         for number in itertools.count():
-            yield int.from_bytes(self._hmac("draw", metric.name, number)[:8], "little")
+            yield int.from_bytes(self._hmac("draw", question, number)[:8], "little")
 
-    def key(self, metric: Metric, column: Column, chosen: int) -> bytes:
-        """What an answer is remembered under; another channel would be another memory."""
-        mechanism = column.mechanism
-        return self._hmac("answer", metric.name, mechanism.name, mechanism.parameters(), f"{chosen:x}")
+    def recall(self, metric: Metric, column: Column, chosen: int) -> tuple[Column, int] | None:
+        """What is remembered of an input, or, when no more is remembered, of the latest; None where it is new."""
+        row = self._row("key = ?", self._key(metric, column, chosen))
+        if row is None and self.known(metric) >= metric.recalled:
+            row = self._row("question = ?", self._question(metric))
+        if row is None:
+            return None
+        place, remembered = row
+        return metric.columns[place], int.from_bytes(remembered, "little")
 
-    def recall(self, key: bytes) -> int | None:
-        """What is remembered; None where nothing is."""
-        row = self._connection.execute("SELECT remembered FROM memo WHERE key = ?", (key,)).fetchone()
-        return None if row is None else int.from_bytes(row[0], "little")
+    def known(self, metric: Metric) -> int:
+        """How many answers are remembered of a question."""
+        query = "SELECT count(*) FROM memo WHERE question = ?"
+        return int(self._connection.execute(query, (self._question(metric),)).fetchone()[0])
 
-    def remember(self, key: bytes, remembered: int) -> None:
+    def remember(self, metric: Metric, column: Column, chosen: int, remembered: int) -> None:
         """Remember for good."""
         stored = remembered.to_bytes(-(-remembered.bit_length() // 8), "little")
-        self._connection.execute("INSERT INTO memo VALUES (?, ?)", (key, stored))
+        self._connection.execute(
+            "INSERT INTO memo (key, question, place, remembered) VALUES (?, ?, ?, ?)",
+            (self._key(metric, column, chosen), self._question(metric), metric.columns.index(column), stored),
+        )
+
+    def _row(self, condition: str, value: bytes) -> tuple[int, bytes] | None:
+        query = f"SELECT place, remembered FROM memo WHERE {condition} ORDER BY number DESC LIMIT 1"  # noqa: S608
+        row: tuple[int, bytes] | None = self._connection.execute(query, (value,)).fetchone()
+        return row
+
+    def _question(self, metric: Metric) -> bytes:
+        return self._hmac("question", metric.name, meaning(metric))
+
+    def _key(self, metric: Metric, column: Column, chosen: int) -> bytes:
+        return self._hmac("answer", self._question(metric).hex(), metric.columns.index(column), f"{chosen:x}")
 
     def _hmac(self, *about: object) -> bytes:
         text = json.dumps([self._collection, *about], sort_keys=True)

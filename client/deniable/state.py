@@ -37,15 +37,18 @@ _Result = TypeVar("_Result")
 _MIGRATIONS = (
     """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-    CREATE TABLE memo (key BLOB PRIMARY KEY, remembered BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE memo (
+        number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, question BLOB NOT NULL, place INTEGER NOT NULL,
+        remembered BLOB NOT NULL);
     CREATE TABLE raw (
         collection TEXT, digest TEXT, metric TEXT, epoch INTEGER, ends INTEGER NOT NULL, state TEXT NOT NULL,
         PRIMARY KEY (collection, digest, metric, epoch)) WITHOUT ROWID;
     CREATE TABLE ledger (
         collection TEXT, start INTEGER, metric TEXT, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
+        share INTEGER NOT NULL, reserve INTEGER NOT NULL,
         PRIMARY KEY (collection, start, metric)) WITHOUT ROWID;
     CREATE TABLE settled (
-        collection TEXT, metric TEXT, ends INTEGER NOT NULL, cost INTEGER NOT NULL,
+        collection TEXT, metric TEXT, ends INTEGER NOT NULL, cost INTEGER NOT NULL, reserve INTEGER NOT NULL,
         PRIMARY KEY (collection, metric)) WITHOUT ROWID;
     CREATE TABLE queue (
         batch_id BLOB PRIMARY KEY, collection TEXT NOT NULL, request BLOB NOT NULL, due REAL NOT NULL) WITHOUT ROWID;
@@ -208,18 +211,21 @@ class State:
             path = _beside(self.path, ".damaged" + suffix)
             try:
                 if path.stat().st_mtime < before:
-                    path.write_bytes(bytes(path.stat().st_size))
+                    with path.open("r+b") as file:  # in place: a file that is cut first is written elsewhere
+                        file.write(bytes(path.stat().st_size))
+                        file.flush()
+                        os.fsync(file.fileno())
                     path.unlink()
             except OSError:
                 continue
 
     def close(self) -> None:
-        """Close the file, for good; who still runs something opens it for as long as that takes."""
+        """Close the file; who still runs something opens it for as long as that takes. What was in memory is gone."""
         with self._lock:
             self._ended = True
-            self._let_go()
             if self._connection is not None:
                 self._connection.close()
+                self._connection = None
 
     def _let_go(self) -> None:
         """Close the file until it is needed again; what is in memory stays."""

@@ -128,7 +128,7 @@ def test_truths_are_what_the_rows_are_about() -> None:
 @pytest.mark.parametrize("reports", [100, 1000])
 def test_intervals_of_flags_cover(reports: int, target: Target) -> None:
     """All flags in one report, with flags that nobody, hardly anybody, some and all have."""
-    metric = asked("flags", 'flags = ["a", "b", "c", "d"]\nepsilon = 4.0')
+    metric = asked("flags", 'flags = ["a", "b", "c", "d"]\nepsilon = 4.0\nmechanism = "bitwise_response"')
     mechanism = metric.columns[0].mechanism
     assert isinstance(mechanism, BitwiseResponse)
     p, q, generator = float(mechanism.p), float(mechanism.q), np.random.default_rng(3)

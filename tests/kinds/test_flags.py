@@ -10,7 +10,7 @@ import pytest
 
 import deniable
 from deniable.errors import InvalidValueError
-from deniable.mechanisms import BitwiseResponse, Memoized, MemoizedBitwise
+from deniable.mechanisms import BitwiseResponse, Memoized, MemoizedBitwise, RandomizedResponse
 from deniable.randomness import WORD
 from deniable.reduce import REDUCERS
 from privacy.bounds import exp_between
@@ -18,11 +18,12 @@ from support.asked import asked, refused
 
 THREE = 'flags = ["tabs", "vim", "minimap"]\n'
 DRAWN = 'mechanism = "randomized_response"\n'
+TOGETHER = 'mechanism = "bitwise_response"\n'
 
 
 def test_flags_are_bits_in_their_order() -> None:
     """A set, a list or a tuple of names; what is recorded is sorted and has each name once."""
-    metric = asked("flags", THREE + "epsilon = 1.0")
+    metric = asked("flags", THREE + TOGETHER + "epsilon = 1.0")
     (column,) = metric.columns
     assert column.mechanism == BitwiseResponse(metric.epsilon, 3)
     for value in ({"vim", "tabs"}, ["vim", "tabs", "vim"], ("tabs", "vim"), frozenset({"tabs", "vim"})):
@@ -36,7 +37,9 @@ def test_flags_are_bits_in_their_order() -> None:
 def test_wide_flags_travel_in_wide_rows() -> None:
     """Up to 48 flags fit a row of eight bytes, up to 256 are possible."""
     names = [f"f{number}" for number in range(256)]
-    shapes = [asked("flags", f"flags = {names[:n]}\nepsilon = 1.0").columns[0].shape for n in (48, 49, 256)]
+    shapes = [
+        asked("flags", f"flags = {names[:n]}\nepsilon = 1.0\n{TOGETHER}").columns[0].shape for n in (48, 49, 256)
+    ]
     assert [shape.wide for shape in shapes] == [False, True, True]
     many = refused("flags", f"flags = {[*names, 'one_more']}\nepsilon = 1.0")
     assert many == ["one.flags: must be a list of 1 to 256 texts, not 257 of them"]
@@ -89,10 +92,17 @@ def test_a_drawn_flag_is_answered_with_all_of_epsilon() -> None:
             assert metric.encode(["vim"], lambda word=word: word) == (metric.columns[place], int(place == 1))  # type: ignore[misc]
 
 
+def test_the_mechanism_with_less_variance_is_chosen() -> None:
+    """While epsilon is small a device answers one flag that it draws; where it is large, all of them."""
+    small, large = (asked("flags", THREE + f"epsilon = {epsilon}").columns for epsilon in ("1.0", "15.0"))
+    assert [type(column.mechanism) for column in small] == [RandomizedResponse] * 3
+    assert [type(column.mechanism) for column in large] == [BitwiseResponse]
+
+
 def test_remembered_flags_are_randomised_afresh() -> None:
     """By both mechanisms; the cost is that of what is remembered, for all flags together."""
     second = "memoize = true\ninstantaneous_epsilon = 0.6\n"
-    together = asked("flags", THREE + "epsilon = 2.0\n" + second)
+    together = asked("flags", THREE + "epsilon = 2.0\n" + second + TOGETHER)
     (mechanism,) = (column.mechanism for column in together.columns)
     assert isinstance(mechanism, MemoizedBitwise)
     assert mechanism.permanent == BitwiseResponse(together.epsilon, 3)

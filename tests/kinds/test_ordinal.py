@@ -11,11 +11,13 @@ from support.asked import asked, refused
 OFTEN = 'values = ["never", "seldom", "often", "always"]\n'
 
 
-def test_an_ordinal_is_asked_by_the_exponential_mechanism() -> None:
+def test_an_ordinal_is_asked_for_places() -> None:
     """The input is the place of the value; the two ends are the easiest to tell apart."""
     metric = asked("ordinal", OFTEN + "epsilon = 1.0")
     (column,) = metric.columns
-    assert column.mechanism == Exponential(metric.epsilon, 4)
+    assert column.mechanism == RandomizedResponse(metric.epsilon, 4)
+    near = asked("ordinal", OFTEN + 'epsilon = 1.0\nmechanism = "exponential"')
+    assert near.columns[0].mechanism == Exponential(metric.epsilon, 4)
     places = [metric.encode(value, lambda: 0) for value in ("never", "seldom", "often", "always")]
     assert places == [(column, 0), (column, 1), (column, 2), (column, 3)]
     assert metric.kind.apart() == ("never", "always")

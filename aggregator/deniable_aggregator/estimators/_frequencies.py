@@ -25,6 +25,10 @@ __all__ = ["Frequencies"]
 
 _Floats = NDArray[np.float64]
 
+_GRAIN = 0.75
+"""Reports squared, added to the variance of a count around the devices' own: counts are whole, and where few lies are
+expected the quadratic is too narrow without (79% at epsilon 6 and 100 reports; with it 94.3% at the least)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
@@ -74,8 +78,9 @@ class Frequencies:
     def _score(self, z: float) -> tuple[_Floats, _Floats]:
         """All f with (estimate - f)^2 <= z^2 noise(f): their ends solve a quadratic equation, as Wilson's do."""
         p, q = self.p, self.q
+        grain = _GRAIN / self.reports
         spread = z * z / (self.reports * (p - q) ** 2)
         linear = spread * (p - q) * (1 - p - q) / 2
         middle = self.values + linear
-        half = np.sqrt(np.maximum(middle**2 - self.values**2 + spread * q * (1 - q), 0))
+        half = np.sqrt(np.maximum(middle**2 - self.values**2 + spread * (q * (1 - q) + grain), 0))
         return middle - half, middle + half

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ __all__ = ["Finding", "audit"]
 
 _Floats = NDArray[np.float64]
 _CUTS = 200
+_FEW = 100
+"""Of fewer reports of a column nothing is learned but that they are few."""
 _CERTAIN = 4.5
 """Standard deviations that a bit's weight must lie from 0 to count: chance alone gives fewer than one in 10^5."""
 _LEARNT = 64
@@ -71,23 +74,58 @@ def audit(metric: Metric, reports: int = 200_000, confidence: float = 1 - 1e-6) 
 
 
 def _measured(metric: Metric, a: Sequence[Report], b: Sequence[Report], delta: float, confidence: float) -> float:
-    """The best event of the first halves, on the second halves; the sum over a metric's columns is one event."""
+    """The best event of the first halves, on the second halves.
+
+    An event says which columns, and for each of them which scores: rates are of all reports, so that a device whose
+    choice of a column gives its answer away is found out too.
+    """
     half = len(a) // 2
-    best = -math.inf
-    for column in metric.columns:
-        own_a, own_b = ([report.payload for report in side if report.column == column.number] for side in (a, b))
-        if min(len(own_a), len(own_b)) < 2:
-            continue
-        cut_a, cut_b = len(own_a) * half // len(a), len(own_b) * half // len(b)
-        score = _score(metric, column, own_a[:cut_a], own_b[:cut_b])
-        cut = _best_cut(score(own_a[:cut_a]), score(own_b[:cut_b]), delta)
-        hits_a = int((score(own_a[cut_a:]) >= cut).sum())
-        hits_b = int((score(own_b[cut_b:]) >= cut).sum())
-        level = (1 - confidence) / (4 * len(metric.columns))
-        low, high = _low(hits_a, len(own_a) - cut_a, level), _high(hits_b, len(own_b) - cut_b, level)
-        if low > delta:
-            best = max(best, math.log((low - delta) / high))
-    return best
+    found = (_event(metric, column, a[:half], b[:half], delta) for column in metric.columns)
+    events = [event for event in found if event is not None]
+    seen_a, seen_b = ([_hits(event, side[:half]) for event in events] for side in (a, b))
+    chosen = [events[place] for place in _worst(seen_a, seen_b, half, delta)]
+    hits_a, hits_b = (sum(_hits(event, side[half:]) for event in chosen) for side in (a, b))
+    level, trials = (1 - confidence) / 4, len(a) - half
+    low, high = _low(hits_a, trials, level), _high(hits_b, trials, level)
+    return math.log((low - delta) / high) if low > delta else 0.0
+
+
+class _Event(NamedTuple):
+    """Reports of one column whose score is at least the cut."""
+
+    column: int
+    score: Callable[[Sequence[int]], _Floats]
+    cut: float
+
+
+def _hits(event: _Event, reports: Sequence[Report]) -> int:
+    own = [report.payload for report in reports if report.column == event.column]
+    return int((event.score(own) >= event.cut).sum()) if own else 0
+
+
+def _event(metric: Metric, column: Column, a: Sequence[Report], b: Sequence[Report], delta: float) -> _Event | None:
+    own_a, own_b = ([report.payload for report in side if report.column == column.number] for side in (a, b))
+    if min(len(own_a), len(own_b)) < _FEW:
+        return _Event(column.number, lambda payloads: np.zeros(len(payloads)), 0.0) if own_a else None
+    score = _score(metric, column, own_a, own_b)
+    return _Event(column.number, score, _best_cut(score(own_a), score(own_b), delta))
+
+
+def _worst(a: Sequence[int], b: Sequence[int], trials: int, delta: float) -> list[int]:
+    """The columns whose events together look worst."""
+    order = sorted(range(len(a)), key=lambda place: (a[place] + 1) / (b[place] + 1), reverse=True)
+    hits_a, hits_b = (np.cumsum([side[place] for place in order]) for side in (a, b))
+    worth = _worth(hits_a, hits_b, trials, trials, delta)
+    return order[: int(np.argmax(worth)) + 1]
+
+
+def _worth(hits_a: NDArray[Any], hits_b: NDArray[Any], trials_a: int, trials_b: int, delta: float) -> _Floats:
+    """The log ratio of both rates, less four times what chance makes of it."""
+    spread = np.sqrt(1 / np.maximum(hits_a, 1) + 1 / (hits_b + 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.maximum(hits_a / trials_a - delta, 0) / ((hits_b + 1) / (trials_b + 1))
+        worth: _Floats = np.log(ratio) - 4 * spread
+    return worth
 
 
 def _low(hits: int, trials: int, level: float) -> float:
@@ -105,11 +143,7 @@ def _best_cut(a: _Floats, b: _Floats, delta: float) -> float:
     a, b = np.sort(a), np.sort(b)
     hits_a = len(a) - np.searchsorted(a, cuts)
     hits_b = len(b) - np.searchsorted(b, cuts)
-    rate_a, rate_b = hits_a / len(a), (hits_b + 1) / (len(b) + 1)
-    spread = np.sqrt(1 / np.maximum(hits_a, 1) + 1 / (hits_b + 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.log(np.maximum(rate_a - delta, 0) / rate_b) - 4 * spread
-    return float(cuts[np.argmax(worth)])
+    return float(cuts[np.argmax(_worth(hits_a, hits_b, len(a), len(b), delta))])
 
 
 def _score(metric: Metric, column: Column, a: Sequence[int], b: Sequence[int]) -> Callable[[Sequence[int]], _Floats]:

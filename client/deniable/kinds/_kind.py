@@ -50,6 +50,10 @@ class Kind(ABC):
     def read(cls, section: Section) -> Kind | None:
         """The kind with its parameters, from its metric's table; None where that has problems."""
 
+    def unfit(self, reduce: str) -> str:  # noqa: ARG002
+        """Why this kind, with its parameters, can not be reduced so; empty where it can."""
+        return ""
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Its parameters in plain JSON; part of the collection's digest."""

@@ -68,6 +68,12 @@ class Count(Quantity):
             section.wrong("max", str(error))
             return None
 
+    def unfit(self, reduce: str) -> str:
+        """One event changes a sum, or the largest count, by one at most; a mean or the last it can change by any."""
+        if self.unit == EVENT and reduce not in {"sum", "max"}:
+            return f'unit = "{EVENT}" goes with reduce = "sum" or "max": by any other one event can change all'
+        return ""
+
     def parameters(self) -> dict[str, Any]:
         """The most, and what is hidden."""
         return {"max": self.most, "unit": self.unit}

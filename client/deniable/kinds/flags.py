@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from deniable._section import Section, an_epsilon, distinct_texts
@@ -30,6 +31,7 @@ class Flags(Kind):
 
     By bitwise response a device answers all flags, with epsilon split over them. By randomized response it answers
     one that it draws, with all of epsilon: while epsilon is small, n flags then take about n times fewer devices.
+    "auto" is the one with less variance.
     """
 
     name: ClassVar[str] = "flags"
@@ -76,13 +78,27 @@ class Flags(Kind):
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One of all flags, or one a flag."""
-        if mechanism == RandomizedResponse.name:
+        if self._draws(epsilon, mechanism):
             return (RandomizedResponse(epsilon, 2),) * self._drawn()
         return (BitwiseResponse(epsilon, len(self.flags)),)
 
+    def _draws(self, epsilon: Epsilon, mechanism: str) -> bool:
+        """Whether a device answers one flag: where that is named, or has less variance for a flag that half have.
+
+        n times the variance is 1/4 + q (1 - q) / (p - q)^2 when all flags are answered, with a part of epsilon each,
+        and as many times that of the whole epsilon as there are flags when one is drawn.
+        """
+        if mechanism != "auto" or self.per_flag is not None:
+            return mechanism == RandomizedResponse.name
+        together = BitwiseResponse(epsilon, len(self.flags))
+        alone = RandomizedResponse(epsilon, 2)
+        spreads = [each.q * (1 - each.q) / (each.p - each.q) ** 2 for each in (together, alone)]
+        quarter = Fraction(1, 4)
+        return len(self.flags) * (quarter + spreads[1]) < quarter + spreads[0]
+
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """The same over what is remembered."""
-        if mechanism == RandomizedResponse.name:
+        if self._draws(fresh, mechanism):
             return (Memoized(RandomizedResponse(epsilon, 2), RandomizedResponse(fresh, 2)),) * self._drawn()
         flags = len(self.flags)
         return (MemoizedBitwise(BitwiseResponse(epsilon, flags), BitwiseResponse(fresh, flags)),)

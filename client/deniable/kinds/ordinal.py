@@ -21,13 +21,14 @@ MOST_VALUES = 256
 class Ordinal(Kind):
     """One of `values`, in their order.
 
-    The exponential mechanism reports near the truth, and hides near values from each other better than far ones.
-    Randomized response, which knows no near and far, estimates the share of each value with less variance.
+    Randomized response, which knows no near and far, is "auto": it estimates the share of each value with far less
+    variance (at epsilon 1 and five values a twentieth), and the mean rank as well on short scales. The exponential
+    mechanism hides near values from each other better than far ones, and knows the mean rank of long scales better.
     """
 
     name: ClassVar[str] = "ordinal"
     reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
-    mechanisms: ClassVar[tuple[str, ...]] = (Exponential.name, RandomizedResponse.name)
+    mechanisms: ClassVar[tuple[str, ...]] = (RandomizedResponse.name, Exponential.name)
 
     values: tuple[str, ...]
     index: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -47,9 +48,9 @@ class Ordinal(Kind):
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One: the place of the value."""
-        if mechanism == RandomizedResponse.name:
-            return (RandomizedResponse(epsilon, len(self.values)),)
-        return (Exponential(epsilon, len(self.values)),)
+        if mechanism == Exponential.name:
+            return (Exponential(epsilon, len(self.values)),)
+        return (RandomizedResponse(epsilon, len(self.values)),)
 
     def check(self, value: Any) -> str:
         """Takes one of the values."""
