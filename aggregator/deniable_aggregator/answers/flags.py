@@ -18,7 +18,11 @@ __all__ = ["answer", "truth"]
 
 
 def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
-    """A row a flag; where a device answers one of them, each has the reports of its own column."""
+    """A row a flag; where a device answers one of them, each has the reports of its own column.
+
+    The devices that have drawn a flag are a random sample of those that reported: also where these alone are meant,
+    an interval has to account for sampling.
+    """
     assert isinstance(metric.kind, Flags)
     found = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
     reports = sum(each.reports for each in found)
@@ -26,7 +30,7 @@ def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: fl
         rows = share_rows(metric.kind.flags, found[0], confidence, target)
     else:
         pairs = zip(metric.kind.flags, found, strict=True)
-        rows = tuple(share_rows(("", flag), own, confidence, target)[1] for flag, own in pairs)
+        rows = tuple(share_rows(("", flag), own, confidence, Target.POPULATION)[1] for flag, own in pairs)
     return Estimate(metric.name, reports, rows, confidence, target)
 
 
