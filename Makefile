@@ -17,7 +17,7 @@ DEVICES ?= 10000
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep check bench proto lock format clean
+.PHONY: help demo system-tools test test-deep check bench proto lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -41,10 +41,20 @@ $(PROTO_READY): requirements/proto.txt
 demo: $(READY)
 	@$(BIN)/deniable demo --devices $(DEVICES) $(if $(ONCE),--once)
 
-test: $(READY)
+# What the tests of the page and of the alerts run, and pip does not carry.
+system-tools:
+	@missing=; for tool in chromium prometheus promtool; do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "Installing chromium and prometheus (once)..."; \
+	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+	    chromium prometheus > /dev/null; \
+	else echo "The tests need$$missing: sudo apt-get install chromium prometheus"; exit 2; fi
+
+test: $(READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
-test-deep: $(READY)
+test-deep: $(READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
 
 check: $(READY) $(PROTO_READY)

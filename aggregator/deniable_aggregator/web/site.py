@@ -54,11 +54,13 @@ class Site:
     @contextlib.asynccontextmanager
     async def beside(self, server: Server) -> AsyncIterator[None]:
         """Serve the site for as long as a server runs; an OSError where the address is taken."""
-        runner = web.AppRunner(self._application(server), access_log=None, handle_signals=False)
+        runner = web.AppRunner(
+            self._application(server), access_log=None, handle_signals=False, shutdown_timeout=_LONGEST_END
+        )
         await runner.setup()
         try:
             try:
-                await web.TCPSite(runner, self._host, self._port, shutdown_timeout=_LONGEST_END).start()
+                await web.TCPSite(runner, self._host, self._port).start()
             except OSError as error:
                 raise OSError(
                     f"the page can not listen on {self._host}:{self._port}: --http HOST:PORT, or --http off"

@@ -26,25 +26,25 @@ const seen = new IntersectionObserver(
   { rootMargin: "200px" },
 );
 const drawn = new Set();
-onTheme(() => drawn.forEach((element) => (element.isConnected ? element.draw(true) : drawn.delete(element))));
+onTheme(() => drawn.forEach((element) => element.isConnected && element.draw()));
+
+const places = new Map(); // key -> its element, which stays when a page is made anew, so that it does not flicker
 
 // A place for a chart that is drawn when it comes into view; `make` gives its traces and layout in today's colours.
-function place(label, height, make, className = "chart") {
-  const element = h("div", { class: className, role: "img", "aria-label": label });
+function place(key, label, height, make, className = "chart") {
+  const element = places.get(key) ?? h("div", { class: className, role: "img" });
+  places.set(key, element);
+  element.setAttribute("aria-label", label);
   element.style.height = `${height}px`;
-  let done = false;
-  element.draw = async (again = false) => {
-    if (done && !again) return;
-    done = true;
+  element.draw = async () => {
     seen.unobserve(element);
     drawn.add(element);
     const Plotly = await plotly();
-    if (!element.isConnected) return;
     const { traces, layout, still } = make();
     await Plotly.react(element, traces, { ...base(height), ...layout }, { ...QUIET, staticPlot: still });
-    element.dataset.drawn = "";
   };
-  seen.observe(element);
+  if (drawn.has(element)) element.draw();
+  else seen.observe(element);
   return element;
 }
 
@@ -72,11 +72,13 @@ const axis = (more) => ({
 
 const scale = (measure, more) => axis(measure === "MEASURE_SHARE" ? { tickformat: ".0%", ...more } : { tickformat: ",", ...more });
 
+// `key` tells a chart from every other on the page.
+
 // Lines with a dot: one row a label, each an interval with its value on it, on bars where these make sense.
 // rows: [{label, value, low, high, hover, truth, truthHover}]; an interval without ends is not drawn.
-export function bars(label, rows, measure, { filled = true } = {}) {
+export function bars(key, label, rows, measure, { filled = true } = {}) {
   const height = 46 + rows.length * 34;
-  return place(label, height, () => {
+  return place(key, label, height, () => {
     const names = rows.map((row) => row.label);
     const ends = { x: [], y: [] };
     for (const row of rows) {
@@ -106,8 +108,8 @@ export function bars(label, rows, measure, { filled = true } = {}) {
 }
 
 // Lines over time with their bands. series: [{label, points: [{at, value, low, high, hover, truth}]}]
-export function bands(label, series, measure) {
-  return place(label, 320, () => {
+export function bands(key, label, series, measure) {
+  return place(key, label, 320, () => {
     const traces = series.flatMap((each, number) => band(each, number));
     const known = series[0].points.filter((point) => point.truth !== undefined);
     if (series.length === 1 && known.length) {
@@ -139,8 +141,9 @@ function band({ label, points }, number) {
 const faint = (hex) => `${hex}33`;
 
 // A small band without axes.
-export function spark(label, points) {
+export function spark(key, label, points) {
   return place(
+    key,
     label,
     84,
     () => ({
@@ -159,8 +162,8 @@ export function spark(label, points) {
 }
 
 // How many there were of each size. bins: [{label, count}]
-export function histogram(label, bins) {
-  return place(label, 220, () => ({
+export function histogram(key, label, bins) {
+  return place(key, label, 220, () => ({
     traces: [{ type: "bar", x: bins.map((bin) => bin.label), y: bins.map((bin) => bin.count), marker: { color: colour("mark") }, hovertemplate: "%{x}: %{y}<extra></extra>" }],
     layout: { xaxis: axis({ type: "category" }), yaxis: axis({ nticks: 4, tickformat: "~s" }), bargap: 0.25 },
   }));

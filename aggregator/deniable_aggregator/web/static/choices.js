@@ -80,11 +80,12 @@ export class Choices {
 
   #select(name, label, options) {
     const now = this.#given().get(name) ?? "";
+    const id = `choice-${name}`;
     const select = h(
       "select",
-      { id: `choice-${name}`, name, onchange: (event) => this.#choose(name, event.target.value) },
+      { id, name, onchange: (event) => this.#choose(name, event.target.value) },
       ...options.map(([value, text]) => h("option", { value, selected: value === now }, text)),
     );
-    return h("label", {}, label, select);
+    return h("div", {}, h("label", { for: id }, label), select);
   }
 }

@@ -48,3 +48,9 @@ export function table(caption, header, rows) {
     h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)),
   );
 }
+
+// A table that is folded away; it stays open when the page around it is made anew.
+export function details(id, content) {
+  const open = document.getElementById(id)?.parentElement.open ?? false;
+  return h("details", { open }, h("summary", { id }, "As a table"), content);
+}

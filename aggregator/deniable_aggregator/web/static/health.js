@@ -1,7 +1,7 @@
 // How the aggregator itself is doing.
 import { ask } from "./api.js";
 import { histogram } from "./charts.js";
-import { count, h, plural, swap, table } from "./dom.js";
+import { count, details, h, plural, swap, table } from "./dom.js";
 import { Live } from "./live.js";
 import { epochName } from "./time.js";
 
@@ -70,8 +70,8 @@ function latency(ingest) {
     { class: "panel" },
     h("h2", {}, "Time to store"),
     h("p", { class: "about" }, "Batches that arrive together are stored together, and acknowledged only then. How long that took:"),
-    counts.some(Boolean) ? histogram("Flushes by duration; the table below has the numbers", bins) : h("p", {}, "Nothing has been stored yet."),
-    h("details", {}, h("summary", { id: "latency-table" }, "As a table"), table("Flushes by duration", ["duration", "flushes"], bins.map((bin) => [bin.label, count(bin.count)]))),
+    counts.some(Boolean) ? histogram("flushes", "Flushes by duration; the table below has the numbers", bins) : h("p", {}, "Nothing has been stored yet."),
+    details("latency-table", table("Flushes by duration", ["duration", "flushes"], bins.map((bin) => [bin.label, count(bin.count)]))),
   );
 }
 

@@ -10,6 +10,7 @@ export class Live {
   #timer;
   #pause = EVERY;
   #running = false;
+  #wanted = false; // something else is asked for than what is on its way
 
   constructor(refresh) {
     this.#refresh = refresh;
@@ -19,10 +20,14 @@ export class Live {
   // Refreshes at once, and from then on again and again.
   async now() {
     clearTimeout(this.#timer);
+    this.#wanted = true;
     if (this.#running) return;
     this.#running = true;
     try {
-      await this.#refresh();
+      while (this.#wanted) {
+        this.#wanted = false;
+        await this.#refresh();
+      }
       this.#pause = EVERY;
       told("live", `Live, ${clock.format(new Date())}`);
       swap(document.getElementById("alert"));

@@ -2,7 +2,7 @@
 import { ask } from "./api.js";
 import { bands, bars } from "./charts.js";
 import { Choices } from "./choices.js";
-import { count, h, plural, say, swap, table } from "./dom.js";
+import { count, details, h, plural, say, swap, table } from "./dom.js";
 import { legend } from "./glyph.js";
 import { Live } from "./live.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
@@ -114,8 +114,8 @@ export function metricPage(collection, title, info, main) {
       trend,
       h("h2", { id: "trend-head" }, "Over time"),
       h("p", { class: "about" }, `${plural(estimates.length, epochWord(seconds))}, each by itself, with its ${percentOf(estimate.confidence)} band.`),
-      bands(`${labels.join(", ")} over time; the table below has the numbers`, series, first.measure),
-      h("details", {}, h("summary", { id: "trend-table" }, "As a table"), table(`${info.name} over time`, header, rows.reverse())),
+      bands("trend", `${labels.join(", ")} over time; the table below has the numbers`, series, first.measure),
+      details("trend-table", table(`${info.name} over time`, header, rows.reverse())),
     );
   }
 
@@ -150,7 +150,7 @@ export function metricPage(collection, title, info, main) {
       { class: "panel", "aria-label": `By ${own.name}` },
       h("h2", {}, `By ${own.name}`),
       h("p", { class: "about" }, `“${leading.label}”, side by side. Where two intervals part, the difference is more than noise.`),
-      bars(`${leading.label} by ${own.name}; the table below has the numbers`, rows, leading.measure, { filled: leading.measure === "MEASURE_SHARE" }),
+      bars(`by ${own.name}`, `${leading.label} by ${own.name}; the table below has the numbers`, rows, leading.measure, { filled: leading.measure === "MEASURE_SHARE" }),
       table(`${info.name}: ${leading.label} by ${own.name}`, [own.name, leading.label, "reports"], cells),
     );
   }

@@ -60,7 +60,7 @@ function card(estimate, trend, info, collection, link) {
     h("h2", {}, h("a", { href: link, id: `card-${estimate.metric}` }, estimate.metric)),
     h("p", { class: "asked" }, info.description),
     ...body(estimate, info),
-    ...line(trend, collection),
+    ...line(estimate.metric, trend, collection),
     h(
       "p",
       { class: "foot" },
@@ -78,7 +78,7 @@ function body(estimate, info) {
   return tooFew(estimate) ? [...shown, fewNotice(estimate)] : shown;
 }
 
-function line(trend, collection) {
+function line(metric, trend, collection) {
   if (trend.epochs.length < 2) return [];
   const points = trend.epochs.map((epoch, place) => ({
     at: epochStart(epoch, collection.epochSeconds),
@@ -87,7 +87,7 @@ function line(trend, collection) {
     high: trend.highs[place],
   }));
   const caption = `“${trend.label}” over ${plural(points.length, epochWord(collection.epochSeconds))}, with its band`;
-  return [spark(caption, points), h("p", { class: "spark-caption" }, caption)];
+  return [spark(metric, caption, points), h("p", { class: "spark-caption" }, caption)];
 }
 
 function expiry(info) {

@@ -46,6 +46,6 @@ export const quantities = {
       truthHover: `${row.label}: truth ${row.truthText}`,
     }));
     const unit = estimate.unit ? ` in ${estimate.unit}` : "";
-    return [bars(`Estimates${unit} with intervals of ${info.name}; the table below has the numbers`, rows, "MEASURE_QUANTITY", { filled: false })];
+    return [bars("answer", `Estimates${unit} with intervals of ${info.name}; the table below has the numbers`, rows, "MEASURE_QUANTITY", { filled: false })];
   },
 };

@@ -41,7 +41,7 @@ export const shares = {
       truthHover: `${row.label}: truth ${row.truthText}`,
     }));
     const name = fitted ? "Consistent shares" : "Estimated shares with intervals";
-    return [bars(`${name} of ${info.name}; the table below has the numbers`, rows, "MEASURE_SHARE")];
+    return [bars("answer", `${name} of ${info.name}; the table below has the numbers`, rows, "MEASURE_SHARE")];
   },
 };
 

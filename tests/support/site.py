@@ -1,0 +1,162 @@
+"""An aggregator with its page in a thread of this process, and a browser to look at it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from deniable import Collection
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.estimate_service import estimates_of
+from deniable_aggregator.query import Truth, analyst_of
+from deniable_aggregator.server import Server, Settings, layout_of
+from deniable_aggregator.web import Site
+from support.stored import put
+
+__all__ = ["Running", "browser", "chromium", "running", "until", "watched"]
+
+_Result = TypeVar("_Result")
+_FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+_DEADLINE = 30.0
+
+
+class Running:
+    """An aggregator on a loop of its own."""
+
+    def __init__(self, collections: Sequence[Collection], truth: Truth | None) -> None:
+        analysts = analyst_of(Catalog(collections), truth)
+        self._directory = Path(tempfile.mkdtemp(prefix="deniable-site-"))
+        self._site = Site("127.0.0.1:0", analysts, demo=truth is not None)
+        settings = Settings(
+            listen="127.0.0.1:0", data_dir=self._directory / "data", board=self._directory / "board", grace=1.0
+        )
+        self.server = Server(
+            settings, [layout_of(each) for each in collections], [estimates_of(analysts)], [self._site.beside]
+        )
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def start(self) -> None:
+        """Serve."""
+        self._thread.start()
+        self.wait_for(self.server.start())
+
+    def stop(self) -> None:
+        """End."""
+        self.wait_for(self.server.drain())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        shutil.rmtree(self._directory)
+
+    def wait_for(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        """Do something on the aggregator's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_DEADLINE)
+
+    @contextlib.contextmanager
+    def without_store(self) -> Iterator[None]:
+        """The store can not be reached."""
+        pool: Any = self.server.store._redis.connection_pool
+        kept = pool.connection_kwargs["path"]
+
+        def moved(path: str) -> None:
+            pool.connection_kwargs["path"] = path
+            self.wait_for(pool.disconnect())
+            pool.reset()
+
+        moved("/nowhere")
+        try:
+            yield
+        finally:
+            moved(kept)
+
+    @property
+    def url(self) -> str:
+        """Where the page is, without a slash at its end."""
+        return self._site.url.rstrip("/")
+
+    @property
+    def endpoint(self) -> str:
+        """Where gRPC is."""
+        return f"127.0.0.1:{self.server.port}"
+
+    def put(
+        self,
+        collection: Collection,
+        epoch: int,
+        counters: Mapping[str, Sequence[int] | NDArray[np.int64]],
+        segment: int = 0,
+        batches: int = 1,
+    ) -> None:
+        """Add counters to the store."""
+        self.wait_for(put(self.server.store, collection, epoch, counters, segment, batches))
+
+
+@contextlib.contextmanager
+def running(*collections: Collection, truth: Truth | None = None) -> Iterator[Running]:
+    """An aggregator that serves these collections."""
+    aggregator = Running(collections, truth)
+    aggregator.start()
+    try:
+        yield aggregator
+    finally:
+        aggregator.stop()
+
+
+def chromium() -> str:
+    """The browser's program."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    pytest.fail("no chromium here: `make system-tools` installs it, or says how")
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    """A browser without a window."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS.split())
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+@contextlib.contextmanager
+def watched(context: BrowserContext, own: str, allowed: Sequence[str] = ()) -> Iterator[Page]:
+    """A page that has failed where it wrote an error to the console or asked another host for anything.
+
+    `allowed` are parts of messages that a test provokes.
+    """
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    page.on("console", lambda message: wrong.append(message.text) if message.type in {"error", "warning"} else None)
+    page.on("request", lambda request: None if request.url.startswith(own) else wrong.append(f"asked {request.url}"))
+    yield page
+    page.close()
+    left = [text for text in wrong if not any(part in text for part in allowed)]
+    assert not left, left
+
+
+def until(holds: Any, what: str, seconds: float = _DEADLINE) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not in {seconds} s: {what}"
+        time.sleep(0.05)
