@@ -72,12 +72,11 @@ def test_what_is_read_while_it_is_written_fits_together(tmp_path: Path) -> None:
         assert worker.stdout
         worker.stdout.readline()
         board, seen = Board(path), set()
-        for _ in range(500):
+        while len(seen) < 200:  # the writer may not have its turn for a while
             total = board.total()
             assert total.reports == 20 * total.accepted
             seen.add(total.accepted)
         worker.kill()
-    assert len(seen) > 10
 
 
 def test_a_histogram_counts_up_to_and_including_each_bound() -> None:
