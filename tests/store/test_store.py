@@ -292,12 +292,12 @@ def test_many_who_fold_fold_once(tmp_path: Path) -> None:
         here.run(fold_and_add(here))
 
 
-def test_a_lost_reply_to_a_fold_is_no_harm(here: Place, tmp_path: Path) -> None:
+def test_a_lost_reply_to_a_fold_is_no_harm(here: Place) -> None:
     """A fold whose reply is lost is an error; asked again, nothing is added twice."""
     key = fresh_key()
 
     async def lose() -> None:
-        async with proxied(tmp_path, here.embedded.data_dir / "valkey.sock") as proxy:
+        async with proxied(here.embedded.url) as proxy:
             store = Store(proxy.url)
             for _ in range(3):
                 await add(store, key, {0: 1})
