@@ -44,7 +44,8 @@ METRICS = {
     "errors": 'kind = "count"\nunit = "event"',
     "plugins": 'kind = "flags"\nflags = ["a", "b", "c"]\nmechanism = "bitwise_response"',
     "drawn": 'kind = "flags"\nflags = ["a", "b", "c"]\nmechanism = "randomized_response"',
-    "plugins_remembered": 'kind = "flags"\nflags = ["a", "b"]\nmemoize = true\ninstantaneous_epsilon = 1\nmechanism = "bitwise_response"',
+    "plugins_remembered": 'kind = "flags"\nflags = ["a", "b"]\nmemoize = true\ninstantaneous_epsilon = 1\n'
+    'mechanism = "bitwise_response"',
     "languages": 'kind = "set"\nvalues = ["a", "b", "c", "d", "e", "f"]\nmax_items = 2',
     "update": 'kind = "vector"\ndimensions = 3\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
     "weights": 'kind = "vector"\ndimensions = 3\nclip = 1\nnorm = "l1"',
