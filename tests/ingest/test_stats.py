@@ -71,7 +71,7 @@ def test_what_is_read_while_it_is_written_fits_together(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", WRITER, path, "0"], stdout=subprocess.PIPE) as worker:
         assert worker.stdout
         worker.stdout.readline()
-        board, seen = Board(path), set()
+        board, seen = Board(path), set[int]()
         while len(seen) < 200:  # the writer may not have its turn for a while
             total = board.total()
             assert total.reports == 20 * total.accepted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from concurrent import futures
+from typing import Never
 
 import grpc
 
@@ -28,6 +29,10 @@ class Recorder(report_service_pb2_grpc.ReportServiceServicer):
         self.requests.append(request)
         self._answer(request, context)
         return Response()
+
+    def StreamReports(self, requests: object, context: grpc.ServicerContext) -> Never:  # noqa: ARG002, N802
+        """Devices do not stream."""
+        context.abort(grpc.StatusCode.UNIMPLEMENTED, "not here")
 
 
 @contextlib.contextmanager

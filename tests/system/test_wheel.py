@@ -29,12 +29,12 @@ def test_the_wheel_alone_records_and_uploads(tmp_path: Path) -> None:
     """In a new environment with only the wheel and its two dependencies, an application reports and is counted."""
     python = tmp_path / "venv" / "bin" / "python"
     wheels = tmp_path / "wheels"
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels]
+    build: list[str | Path] = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels]
     subprocess.run(build, cwd=ROOT / "client", check=True, capture_output=True)
     (wheel,) = wheels.iterdir()
     assert wheel.stat().st_size < 150_000, "the wheel is meant to stay under 150 kB"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    install = [BIN / "uv", "pip", "install", "--quiet", "--python", python, wheel]
+    install: list[str | Path] = [BIN / "uv", "pip", "install", "--quiet", "--python", python, wheel]
     subprocess.run(install, check=True, capture_output=True, env=os.environ)
     installed = subprocess.run(
         [BIN / "uv", "pip", "list", "--python", python], check=True, capture_output=True, text=True
