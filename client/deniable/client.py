@@ -53,6 +53,8 @@ _LOOK_SECONDS = 3600.0
 """The worker looks at the clock at least so often: clocks jump, and machines sleep."""
 _LEASE_SECONDS = 30.0
 """Beyond the deadline, another process leaves a batch alone."""
+_PATIENCE = 1.0
+"""The application's threads wait so long for a state file that another process holds."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
 _LAST_PART = 0.25
@@ -318,7 +320,7 @@ class Client:
 
     def _look(self, work: Callable[[Connection], _Result], otherwise: _Result) -> _Result:
         try:
-            return self._state.run(work)
+            return self._state.run(work, _PATIENCE)
         except StateError as error:
             self._fail(error)
             return otherwise
@@ -368,7 +370,7 @@ class Client:
             work(connection)
             self._settle(connection)
 
-        self._state.run(changed)
+        self._state.run(changed, _PATIENCE)
         if self._consent is Consent.WITHHELD:
             with self._lock:
                 self._recorded.clear()
