@@ -22,6 +22,10 @@ class Catalog:
     """Collections by digest and by name; of several versions a name means the one that was given last."""
 
     def __init__(self, collections: Iterable[Collection]) -> None:
+        self.replace(collections)
+
+    def replace(self, collections: Iterable[Collection]) -> None:
+        """Know these collections, and no others."""
         self._by_digest = {collection.digest: collection for collection in collections}
         self._by_name = {collection.name: collection for collection in self._by_digest.values()}
 

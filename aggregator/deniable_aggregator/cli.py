@@ -12,18 +12,18 @@ from typing import Any
 
 from deniable import Collection, CollectionError
 from deniable_aggregator import demo
-from deniable_aggregator.catalog import Catalog
-from deniable_aggregator.estimate_service import estimates_of
+from deniable_aggregator.estimate_service import answering
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.check import findings
 from deniable_aggregator.planning.truth import Truth, TruthError
 from deniable_aggregator.query import analyst_of
 from deniable_aggregator.remote import Reader, RemoteError
-from deniable_aggregator.server import Server, Settings, serve
+from deniable_aggregator.server import Settings
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.tables import Table
 from deniable_aggregator.terminal import Progress, estimates, redrawn, table
 from deniable_aggregator.web import Site
+from deniable_aggregator.workers import Program, Sources, Supervisor, serve
 
 __all__ = ["main"]
 
@@ -95,7 +95,13 @@ def _demo(options: Any) -> None:
 
 def _add_serve(commands: Any) -> None:
     parser = _command(commands, "serve", _serve, "the aggregator", "metrics.toml --data ./deniable-data")
-    parser.add_argument("collections", nargs="+", metavar="COLLECTION", help="collection files to serve")
+    parser.add_argument(
+        "collections",
+        nargs="+",
+        type=Path,
+        metavar="COLLECTION",
+        help="collection files, or directories of them; read again on SIGHUP, directories also when they change",
+    )
     parser.add_argument(
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
     )
@@ -105,6 +111,14 @@ def _add_serve(commands: Any) -> None:
     where.add_argument(
         "--data", type=Path, default=Path("deniable-data"), help="directory of the embedded store (%(default)s)"
     )
+    parser.add_argument("--workers", type=_positive, default=1, help="processes that take reports (%(default)s)")
+    parser.add_argument(
+        "--shards",
+        type=_positive,
+        default=1,
+        help="parts that the counters are spread over, for a Redis Cluster; a store keeps to them (%(default)s)",
+    )
+    parser.add_argument("--grace", type=float, default=20.0, help="seconds for draining on SIGTERM (%(default)g)")
 
 
 def _add_http(parser: _Parser) -> None:
@@ -127,20 +141,30 @@ def _address(text: str) -> str | None:
 
 
 def _serve(options: Any) -> None:
-    collections = [Collection.load(path) for path in options.collections]
     data = None if options.redis else options.data
-    board = data / "board" if data else None
-    settings = Settings(listen=options.listen, data_dir=data, redis_url=options.redis, board=board)
-    analysts = analyst_of(Catalog(collections))
-    site = Site(options.http, analysts) if options.http else None
+    settings = Settings(
+        listen=options.listen,
+        data_dir=data,
+        redis_url=options.redis,
+        board=data / "board" if data else None,
+        shards=options.shards,
+        grace=options.grace,
+    )
+    program = Program(settings, Sources(tuple(options.collections)), answering)
+    supervisor = Supervisor(program, options.workers)
+    site = Site(options.http, analyst_of(supervisor.catalog)) if options.http else None
+    if site:
+        supervisor.attach(site.beside)
 
-    def ready(server: Server) -> None:
-        where = options.listen.rpartition(":")[0]
-        print(f"serving {', '.join(sorted({c.name for c in collections}))} on {where}:{server.port}", flush=True)
+    def ready() -> None:
+        names = ", ".join(sorted({collection.name for collection in supervisor.catalog.collections()}))
+        print(
+            f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}", flush=True
+        )
         if site:
             print(f"the page is at {site.url}", flush=True)
 
-    serve(settings, collections, [estimates_of(analysts)], [site.beside] if site else [], ready)
+    serve(supervisor, ready)
 
 
 # estimates

@@ -1,4 +1,4 @@
-"""The aggregator as one process: the store, ingest, and gRPC around them.
+"""One process of the aggregator: the store, ingest, and gRPC around them.
 
 words:
   drain  to end without loss: say so in the health service, take nothing new, store and acknowledge what was
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
-import signal
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import grpc
 from grpc_health.v1 import health
@@ -36,14 +35,14 @@ from deniable_aggregator.ingest import (
 )
 from deniable_aggregator.store import EmbeddedStore, Store, StoreError
 
-__all__ = ["AddService", "Attachment", "Server", "Settings", "layout_of", "run", "serve"]
+__all__ = ["AddService", "Aggregator", "Attachment", "Server", "Settings", "ended", "fastest_loop", "layout_of"]
 
 _LOG = logging.getLogger(__name__)
 
 AddService = Callable[[grpc.aio.Server, Store], str]
 """Adds a servicer that reads the store to a server that has not started, and names the service in full."""
 
-Attachment = Callable[["Server"], contextlib.AbstractAsyncContextManager[None]]
+Attachment = Callable[["Aggregator"], contextlib.AbstractAsyncContextManager[None]]
 """What runs beside a server on its loop, from when it listens to when it drains: the web site, for one."""
 
 _MOST_MESSAGE_BYTES = 1 << 20
@@ -90,6 +89,8 @@ class Settings:
     """The file in which processes that share a port add up what has happened; None: each has its own counts."""
     worker: int = 0
     """This process's number on the board."""
+    folds: bool = True
+    """This process folds what is added into the counters; otherwise another one does."""
 
     def __post_init__(self) -> None:
         if (self.data_dir is None) == (self.redis_url is None):
@@ -109,8 +110,27 @@ def layout_of(collection: Collection) -> Layout:
     )
 
 
+class Aggregator(Protocol):
+    """What those who run beside an aggregator see of it."""
+
+    @property
+    def store(self) -> Store:
+        """The counters."""
+
+    @property
+    def calendar(self) -> Calendar:
+        """Which epochs are accepted."""
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The collections, as far as ingest is concerned."""
+
+    def totals(self) -> IngestStats:
+        """What has happened at ingest, in all processes."""
+
+
 class Server:
-    """An aggregator."""
+    """An aggregator of one process, or one of several that share a port."""
 
     def __init__(
         self,
@@ -133,6 +153,7 @@ class Server:
         self._health = health.aio.HealthServicer()
         self._background: list[asyncio.Task[None]] = []
         self._grpc: grpc.aio.Server | None = None
+        self._door: Door | None = None
         self._reports: ReportService | None = None
         self._store: Store | None = None
         self._names: tuple[str, ...] = ()
@@ -170,23 +191,29 @@ class Server:
                 await self._grpc.stop(0)
             await self._close_store()
             raise
-        self._background = [
-            asyncio.create_task(self._watch_store()),
-            asyncio.create_task(self.store.keep_folding()),
-        ]
+        self._background = [asyncio.create_task(self._watch_store())]
+        if self._settings.folds:
+            self._background.append(asyncio.create_task(self.store.keep_folding()))
 
-    async def drain(self) -> None:
-        """End without losing anything, within the grace period."""
+    def reload(self, layouts: Iterable[Layout]) -> None:
+        """Take batches of these collections, and of no others."""
+        assert self._door, "the aggregator has not been started"
+        self._layouts = tuple(layouts)
+        self._door.replace(self._layouts)
+
+    async def drain(self, grace: float | None = None) -> None:
+        """End without losing anything, within the grace period; or within so many seconds, if that is less."""
+        grace = self._settings.grace if grace is None else min(grace, self._settings.grace)
         assert self._grpc, "the aggregator has not been started"
         assert self._reports
         for task in self._background:
-            await _ended(task)
+            await ended(task)
         await self._health.enter_graceful_shutdown()
         await self._attached.aclose()
-        ending = asyncio.create_task(self._grpc.stop(self._settings.grace))
+        ending = asyncio.create_task(self._grpc.stop(grace))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._reports.drain(), self._settings.grace)
-        await self._grpc.stop(min(_LAST_WORD_SECONDS, self._settings.grace))
+            await asyncio.wait_for(self._reports.drain(), grace)
+        await self._grpc.stop(min(_LAST_WORD_SECONDS, grace))
         await ending
         await self._close_store()
 
@@ -207,7 +234,8 @@ class Server:
     async def _listen(self) -> None:
         settings = self._settings
         batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
-        self._reports = ReportService(Door(self._layouts, settings.calendar), batcher, self.stats)
+        self._door = Door(self._layouts, settings.calendar)
+        self._reports = ReportService(self._door, batcher, self.stats)
         self._grpc = grpc.aio.server(options=(*_OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port))))
         self._reports.add_to(self._grpc)
         names = [NAME, *(add(self._grpc, self.store) for add in self._services)]
@@ -235,55 +263,15 @@ class Server:
             await asyncio.sleep(_STORE_CHECK_SECONDS)
 
 
-async def _ended(task: asyncio.Task[None]) -> None:
+async def ended(task: asyncio.Task[None]) -> None:
     """Cancel a task until it has ended: redis-py sometimes swallows a cancellation."""
     while not task.done():
         task.cancel()
         await asyncio.wait({task}, timeout=_CANCEL_SECONDS)
 
 
-async def run(
-    settings: Settings,
-    collections: Iterable[Collection],
-    services: Sequence[AddService] = (),
-    attachments: Sequence[Attachment] = (),
-    ready: Callable[[Server], None] | None = None,
-) -> None:
-    """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come."""
-    server = Server(settings, map(layout_of, collections), services, attachments)
-    end = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end.set)
-    await server.start()
-    if ready:
-        ready(server)
-    await end.wait()
-    _LOG.info("draining")
-    await server.drain()
-
-
-def serve(
-    settings: Settings,
-    collections: Iterable[Collection],
-    services: Sequence[AddService] = (),
-    attachments: Sequence[Attachment] = (),
-    ready: Callable[[Server], None] | None = None,
-) -> None:
-    """`run` in a process of its own, on uvloop where there is one."""
-
-    def started(server: Server) -> None:
-        # What has been loaded stays: the collector need not look at it again (4% of the time under load).
-        gc.collect()
-        gc.freeze()
-        if ready:
-            ready(server)
-
-    with asyncio.Runner(loop_factory=_fastest_loop()) as runner:
-        runner.run(run(settings, collections, services, attachments, started))
-
-
-def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop]:
+def fastest_loop() -> Callable[[], asyncio.AbstractEventLoop]:
+    """What makes event loops: uvloop where there is one."""
     try:
         import uvloop
     except ImportError:

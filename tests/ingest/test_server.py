@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from deniable import Collection
 from deniable_aggregator.ingest import FlushSettings, Layout
 from deniable_aggregator.server import Server, Settings, layout_of
 from deniable_aggregator.store import EmbeddedStore, ShardMismatch, Store, StoreUnavailable
-from support import aggregator_main
 from support.aggregator_server import COLLECTION, LAYOUT, connected, counted, request, serving, store_of, until
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -201,24 +198,6 @@ def test_without_a_store_there_is_no_aggregator(tmp_path: Path) -> None:
             Settings(**wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="grace"):
         Settings(data_dir=tmp_path, grace=-1.0)
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_drains(tmp_path: Path, number: signal.Signals) -> None:
-    """Asked to end, the process exits with 0 and takes its store along; it has run on uvloop."""
-    command = [sys.executable, aggregator_main.__file__, str(tmp_path), "0"]
-    environment = aggregator_main.ENVIRONMENT
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        try:
-            assert process.stdout
-            port, loop = process.stdout.readline().split()
-            assert int(port) > 0
-            assert loop == "uvloop"
-            process.send_signal(number)
-            assert process.wait(20) == 0
-        finally:
-            process.kill()
-    assert not (tmp_path / "valkey.sock").exists()
 
 
 def test_a_restart_picks_up_where_it_was(tmp_path: Path) -> None:

@@ -201,7 +201,10 @@ def test_a_lost_reply_of_the_store(tmp_path: Path) -> None:
         async with (
             serving(tmp_path / "store") as (behind, _),
             proxied(store_of(behind).url) as proxy,
-            serving(tmp_path, redis_url=proxy.url, flush=FlushSettings(interval=0.1)) as (server, client),
+            serving(tmp_path, redis_url=proxy.url, flush=FlushSettings(interval=0.1), folds=False) as (
+                server,
+                client,
+            ),
         ):
             await client.submit(request((3, 7)))
             batches = [request((0, number % 5)) for number in range(20)]

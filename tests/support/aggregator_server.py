@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 DAY = 86400
-DEADLINE = 20.0
+DEADLINE = 60.0
 EPOCH = 20_000
 NOW = EPOCH * DAY + 43_200.0
 """Noon of the epoch in which the tests take place."""
@@ -167,14 +167,14 @@ class Client:
             "/deniable.v1.ReportService/StreamReports"
         )
 
-    async def send(self, message: bytes) -> bytes:
+    async def send(self, message: bytes, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - gRPC's own
         """The answer to any bytes."""
-        answer: bytes = await self.call(message, timeout=DEADLINE)
+        answer: bytes = await self.call(message, timeout=DEADLINE if timeout is None else timeout)
         return answer
 
-    async def submit(self, batch: SubmitReportsRequest) -> bool:
+    async def submit(self, batch: SubmitReportsRequest, timeout: float | None = None) -> bool:  # noqa: ASYNC109
         """Whether a batch that was stored had been stored before."""
-        return SubmitReportsResponse.FromString(await self.send(batch.SerializeToString())).duplicate
+        return SubmitReportsResponse.FromString(await self.send(batch.SerializeToString(), timeout)).duplicate
 
     async def refused(self, batch: SubmitReportsRequest | bytes) -> Told:
         """What is said about a batch that is not stored."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["EDITOR", "ROOT", "deniable", "serving"]
+__all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving"]
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITOR = ROOT / "examples" / "editor.toml"

@@ -72,7 +72,13 @@ class Door:
 
     def __init__(self, layouts: Iterable[Layout], calendar: Calendar) -> None:
         self._calendar = calendar
-        self._by_digest = {layout.digest: _Accepted(layout) for layout in layouts}
+        self._by_digest: dict[int, _Accepted] = {}
+        self.replace(layouts)
+
+    def replace(self, layouts: Iterable[Layout]) -> None:
+        """Know these layouts, and no others; batches that are in are not touched."""
+        known = self._by_digest
+        self._by_digest = {layout.digest: known.get(layout.digest) or _Accepted(layout) for layout in layouts}
 
     def admit(self, request: SubmitReportsRequest) -> Batch | Refusal:
         """The batch of a request, with rows that have not been looked at; or why it is refused."""

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from deniable_aggregator.ingest import IngestStats, Layout
-from deniable_aggregator.server import Server
+from deniable_aggregator.server import Aggregator
 from deniable_aggregator.store import StoreError, StoreStatus, Window
 
 __all__ = ["Fleet", "Health", "State"]
@@ -41,7 +41,7 @@ class State:
 class Health:
     """Looks after an aggregator."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Aggregator) -> None:
         self._server = server
         self._started = time.time()
 

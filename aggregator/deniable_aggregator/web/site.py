@@ -17,7 +17,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from deniable_aggregator.query import Analyst
-from deniable_aggregator.server import Server
+from deniable_aggregator.server import Aggregator
 from deniable_aggregator.store import Store
 from deniable_aggregator.web.api import Api
 from deniable_aggregator.web.health import Health
@@ -52,7 +52,7 @@ class Site:
         """Where it is, once it is served."""
 
     @contextlib.asynccontextmanager
-    async def beside(self, server: Server) -> AsyncIterator[None]:
+    async def beside(self, server: Aggregator) -> AsyncIterator[None]:
         """Serve the site for as long as a server runs; an OSError where the address is taken."""
         runner = web.AppRunner(
             self._application(server), access_log=None, handle_signals=False, shutdown_timeout=_LONGEST_END
@@ -70,7 +70,7 @@ class Site:
         finally:
             await runner.cleanup()
 
-    def _application(self, server: Server) -> web.Application:
+    def _application(self, server: Aggregator) -> web.Application:
         analyst = self._analyst_of(server.store)
         health = Health(server)
         application = web.Application(middlewares=[_guarded] if _is_loopback(self._host) else [])

@@ -1,0 +1,435 @@
+"""Several processes that share a port, and one that watches over them.
+
+words:
+  supervisor  owns the port, the store's process, the board and what runs beside the workers; starts every worker,
+              and starts one again that dies; folds what workers add; takes no calls itself
+  worker      a process that takes calls: one Server. It is a program of its own, since gRPC does not survive a fork
+  link        the socket between the two. The supervisor says what to serve, the worker what became of it; when the
+              supervisor is gone, however it went, the link is closed and the worker drains
+  reload      to serve what the collection files say now: on SIGHUP, and when something changes in a directory that
+              was given. Workers keep their connections; a file that does not load changes nothing
+
+A worker that dies takes the calls with it that it had not answered: devices repeat them. Nothing that was
+acknowledged is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import pickle
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from deniable import Collection, CollectionError
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
+from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
+from deniable_aggregator.store import EmbeddedStore, Store, StoreError
+
+__all__ = ["Program", "Sources", "Supervisor", "serve"]
+
+_LOG = logging.getLogger(__name__)
+_LENGTH_BYTES = 4
+_FIRST_PAUSE = 0.05
+_LAST_PAUSE = 5.0
+_STEADY_SECONDS = 30.0
+"""A worker that has run for so long is started again without a longer pause."""
+_LOOK_SECONDS = 1.0
+"""How often directories are looked at."""
+_ORPHANED_SECONDS = 1.0
+"""For draining when the supervisor is gone, and most likely the store with it."""
+_LAST_SECONDS = 5.0
+"""Beyond the grace period: what a worker has left to end by itself, before it is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where collections come from."""
+
+    paths: tuple[Path, ...]
+    """Files, and directories of which every .toml file is one."""
+
+    def load(self) -> list[Collection]:
+        """All collections, or a CollectionError for the first that does not load."""
+        return [Collection.load(file) for file in self._files()]
+
+    def _files(self) -> list[Path]:
+        return [file for path in self.paths for file in (sorted(path.glob("*.toml")) if path.is_dir() else [path])]
+
+    def state(self) -> dict[Path, tuple[int, int]]:
+        """What tells that a directory has changed; files that were given by name are only read when asked to."""
+        found = {}
+        for file in (file for path in self.paths if path.is_dir() for file in path.glob("*.toml")):
+            with contextlib.suppress(FileNotFoundError):
+                status = file.stat()
+                found[file] = (status.st_mtime_ns, status.st_size)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What every worker does. It travels to them: functions in it have to be those of a module."""
+
+    settings: Settings
+    sources: Sources
+    services: Callable[[Catalog], Sequence[AddService]]
+    """What is served besides reports."""
+
+
+class _Link:
+    """One end of a link: messages are objects that can be pickled."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def over(cls, end: socket.socket) -> _Link:
+        """A link over a connected socket."""
+        return cls(*await asyncio.open_unix_connection(sock=end))
+
+    def say(self, message: object) -> None:
+        """Send a message; nothing happens when the other end is gone."""
+        text = pickle.dumps(message)
+        self._writer.write(len(text).to_bytes(_LENGTH_BYTES, "big") + text)
+
+    async def hear(self) -> Any:
+        """The next message; None when the other end is gone."""
+        try:
+            length = int.from_bytes(await self._reader.readexactly(_LENGTH_BYTES), "big")
+            return pickle.loads(await self._reader.readexactly(length))  # noqa: S301 - from our own process
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+
+    def close(self) -> None:
+        """Let the other end know that this one is gone."""
+        self._writer.close()
+
+
+class _Worker:
+    """A worker as its supervisor sees it."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._process: asyncio.subprocess.Process | None = None
+        self._link: _Link | None = None
+        self._stopping = asyncio.Event()
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process."""
+        return self._process.pid if self._process else None
+
+    async def start(self) -> None:
+        """Start it and wait until it takes calls; raises what keeps it from that."""
+        await self._spawn()
+        self._watch = asyncio.create_task(self._keep())
+
+    def reload(self) -> None:
+        """Have it read the collection files again."""
+        if self._link:
+            self._link.say("reload")
+
+    async def stop(self, seconds: float) -> None:
+        """Have it drain, and wait; kill it when it takes longer than so many seconds."""
+        self._stopping.set()
+        if self._process and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+            try:
+                await asyncio.wait_for(self._process.wait(), seconds)
+            except TimeoutError:
+                _LOG.warning("worker %s does not end; killing it", self._program.settings.worker)
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+                await self._process.wait()
+        if self._watch:
+            await self._watch
+
+    async def _spawn(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-m", __name__, str(theirs.fileno())),
+                stdin=asyncio.subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,  # a Ctrl-C is for the supervisor
+            )
+        self._link = await _Link.over(ours)
+        self._link.say(self._program)
+        answer = await self._link.hear()
+        if answer != "ready":
+            await self._process.wait()
+            raise answer if isinstance(answer, Exception) else OSError("a worker ended before it took calls")
+
+    async def _keep(self) -> None:
+        """Start it again whenever it ends, after a pause that grows while it keeps ending."""
+        pause = _FIRST_PAUSE
+        loop = asyncio.get_running_loop()
+        while True:
+            assert self._process
+            assert self._link
+            started = loop.time()
+            await self._process.wait()
+            self._link.close()
+            if self._stopping.is_set():
+                return
+            number, code = self._program.settings.worker, self._process.returncode
+            _LOG.warning("worker %s ended (%s); starting it again", number, code)
+            pause = _FIRST_PAUSE if loop.time() - started > _STEADY_SECONDS else min(2 * pause, _LAST_PAUSE)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+            if self._stopping.is_set():
+                return
+            try:
+                await self._spawn()
+            except (OSError, StoreError) as error:
+                _LOG.warning("worker %s does not start: %s", number, error)
+
+
+class Supervisor:
+    """An aggregator of several processes."""
+
+    def __init__(self, program: Program, workers: int) -> None:
+        if workers < 1:
+            raise ValueError(f"there is at least one worker, not {workers}")
+        self.catalog = Catalog([])
+        """The collections that are served now."""
+        self.port = 0
+        """Where the workers listen, once they are started."""
+        self._program = program
+        self._settings = program.settings
+        self._number = workers
+        self._attachments: list[Attachment] = []
+        self._workers: list[_Worker] = []
+        self._background: list[asyncio.Task[None]] = []
+        self._state: dict[Path, tuple[int, int]] = {}
+        self._leaving = contextlib.AsyncExitStack()
+        self._board: Board | None = None
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The counters, once it is started."""
+        assert self._store is not None, "the aggregator has not been started"
+        return self._store
+
+    @property
+    def calendar(self) -> Calendar:
+        """Which epochs are accepted."""
+        return self._settings.calendar
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """The collections, as far as ingest is concerned."""
+        return tuple(map(layout_of, self.catalog.collections()))
+
+    @property
+    def workers(self) -> list[int]:
+        """The workers' processes."""
+        return [worker.pid for worker in self._workers if worker.pid]
+
+    def attach(self, attachment: Attachment) -> None:
+        """Have something run beside the workers, in this process."""
+        self._attachments.append(attachment)
+
+    def totals(self) -> IngestStats:
+        """What has happened at ingest, in all workers."""
+        assert self._board is not None, "the aggregator has not been started"
+        return self._board.total()
+
+    async def start(self) -> None:
+        """Own the port, reach the store, start the workers; raises what keeps any of them from it."""
+        try:
+            self._state = self._program.sources.state()
+            self.catalog.replace(self._program.sources.load())
+            self._workers = self._hire(await self._settle())
+            await asyncio.gather(*(worker.start() for worker in self._workers))
+            for attachment in self._attachments:
+                await self._leaving.enter_async_context(attachment(self))
+        except BaseException:
+            await self.drain()
+            raise
+        self._background = [
+            asyncio.create_task(self.store.keep_folding()),
+            asyncio.create_task(self._look()),
+        ]
+
+    async def drain(self) -> None:
+        """End without losing anything, within the grace period."""
+        for task in self._background:
+            await ended(task)
+        seconds = self._settings.grace + _LAST_SECONDS
+        await asyncio.gather(*(worker.stop(seconds) for worker in self._workers))
+        await self._leaving.aclose()
+
+    def reload(self) -> None:
+        """Serve what the collection files say now; a file that does not load changes nothing."""
+        try:
+            collections = self._program.sources.load()
+        except (CollectionError, OSError) as error:
+            _LOG.error("what is served stays as it is: %s", error)
+            return
+        self.catalog.replace(collections)
+        for worker in self._workers:
+            worker.reload()
+        _LOG.info("serving %s", ", ".join(collection.name for collection in self.catalog.collections()))
+
+    async def _settle(self) -> Settings:
+        """The settings of the workers, for whom the port, the store and the board are there."""
+        settings, leaving = self._settings, self._leaving
+        port = _reserved(settings.listen)
+        leaving.callback(port.close)
+        self.port = port.getsockname()[1]
+        board = settings.board
+        if board is None:
+            board = Path(leaving.enter_context(tempfile.TemporaryDirectory(prefix="deniable-"))) / "board"
+        self._board = Board(board)
+        url = settings.redis_url
+        if settings.data_dir:
+            embedded = EmbeddedStore(settings.data_dir)
+            leaving.push_async_callback(embedded.stop)
+            await embedded.start()
+            url = embedded.url
+        assert url is not None
+        self._store = Store(url, shards=settings.shards)
+        leaving.push_async_callback(self._store.close)
+        await self._store.open()
+        listen = f"{settings.listen.rpartition(':')[0]}:{self.port}"
+        return replace(
+            settings, listen=listen, data_dir=None, redis_url=url, board=board, reuse_port=True, folds=False
+        )
+
+    def _hire(self, settings: Settings) -> list[_Worker]:
+        return [
+            _Worker(replace(self._program, settings=replace(settings, worker=number)))
+            for number in range(self._number)
+        ]
+
+    async def _look(self) -> None:
+        """Reload when a directory of collections changes."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            state = self._program.sources.state()
+            if state != self._state:
+                self._state = state
+                self.reload()
+
+
+def _reserved(listen: str) -> socket.socket:
+    """A socket that keeps the port for the workers without taking calls itself; an OSError where it is taken.
+
+    Ports that are shared are shared with anybody of this user who asks for it: so it is first taken alone.
+    """
+    host, _, port = listen.rpartition(":")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):
+            taken = socket.socket(family, kind, protocol)
+            taken.setsockopt(socket.SOL_SOCKET, option, 1)
+            if family == socket.AF_INET6:
+                taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            try:
+                taken.bind(address)
+                address = (address[0], taken.getsockname()[1], *address[2:])
+            except OSError:
+                taken.close()
+                raise
+            if option == socket.SO_REUSEADDR:
+                taken.listen(1)  # two that only bind do not notice each other
+                taken.close()
+    except (OSError, ValueError) as error:
+        raise OSError(f"can not listen on {listen}: {error}") from error
+    return taken
+
+
+async def _until_told(events: dict[signal.Signals, Callable[[], None]]) -> None:
+    """Wait for SIGTERM or SIGINT, and do what belongs to other signals."""
+    end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end.set)
+    for number, action in events.items():
+        loop.add_signal_handler(number, action)
+    await end.wait()
+
+
+async def _supervise(supervisor: Supervisor, ready: Callable[[], None]) -> None:
+    starting = asyncio.ensure_future(supervisor.start())
+    ending = asyncio.ensure_future(_until_told({signal.SIGHUP: supervisor.reload}))
+    await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
+    await starting
+    if not ending.done():
+        ready()
+    await ending
+    _LOG.info("draining")
+    await supervisor.drain()
+
+
+def serve(supervisor: Supervisor, ready: Callable[[], None]) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come."""
+    _run(_supervise(supervisor, ready))
+
+
+def _run(work: Awaitable[None]) -> None:
+    async def all_of_it() -> None:
+        await work
+
+    with asyncio.Runner(loop_factory=fastest_loop()) as runner:
+        runner.run(all_of_it())
+
+
+async def _work(link: _Link) -> None:
+    """Be a worker: serve what the supervisor says, until it or a signal says otherwise."""
+    program: Program = await link.hear()
+    catalog = Catalog(program.sources.load())
+    server = Server(program.settings, map(layout_of, catalog.collections()), program.services(catalog))
+    await server.start()
+    # What has been loaded stays: the collector need not look at it again (4% of the time under load).
+    gc.collect()
+    gc.freeze()
+    link.say("ready")
+    told = asyncio.create_task(_until_told({}))
+    while True:
+        hearing = asyncio.create_task(link.hear())
+        await asyncio.wait({told, hearing}, return_when=asyncio.FIRST_COMPLETED)
+        if told.done():
+            return await server.drain()
+        if hearing.result() is None:
+            return await server.drain(_ORPHANED_SECONDS)
+        try:
+            catalog.replace(program.sources.load())
+        except (CollectionError, OSError) as error:
+            _LOG.warning("what is served stays as it is: %s", error)
+        else:
+            server.reload(map(layout_of, catalog.collections()))
+
+
+async def _worker(descriptor: int) -> None:
+    link = await _Link.over(socket.socket(fileno=descriptor))
+    try:
+        await _work(link)
+    except (OSError, StoreError, CollectionError) as error:
+        link.say(OSError(str(error)) if isinstance(error, CollectionError) else error)
+        sys.exit(1)
+    finally:
+        link.close()
+
+
+if __name__ == "__main__":
+    os.set_inheritable(int(sys.argv[1]), False)
+    _run(_worker(int(sys.argv[1])))

@@ -1,0 +1,267 @@
+"""Several workers on one port, and the process that watches over them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import grpc
+import pytest
+
+from deniable import Collection
+from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from deniable_aggregator.ingest import Board
+from deniable_aggregator.store import CounterKey, EmbeddedStore, Store
+from support.aggregator_server import DAY, Client, connected, request, until
+from support.aggregators import EXACT, connections, gone, running
+from support.commands import EDITOR, deniable
+
+OK, UNKNOWN = grpc.StatusCode.OK, grpc.StatusCode.FAILED_PRECONDITION
+WORKERS = 2
+CONNECTIONS = 24
+"""Spread by the kernel: all of them at one of two workers once in eight million times."""
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """A collection's file."""
+    file = tmp_path / "metrics.toml"
+    file.write_text(EXACT)
+    return file
+
+
+def today() -> int:
+    """The epoch that it is now."""
+    return int(time.time() // DAY)
+
+
+DIGEST = Collection.loads(EXACT).digest
+OTHER = EXACT.replace('name = "exact"', 'name = "other"')
+OTHER_DIGEST = Collection.loads(OTHER).digest
+
+
+def batch(digest: int = DIGEST) -> SubmitReportsRequest:
+    """A batch for a collection."""
+    return request((0, 1), epoch=today(), collection_digest=digest)
+
+
+async def stored(data: Path) -> int:
+    """How many batches a store without an aggregator has counted."""
+    embedded = EmbeddedStore(data)
+    await embedded.start()
+    store = Store(embedded.url)
+    (counters,) = await store.read([CounterKey(DIGEST, 0, today(), 1)])
+    await store.close()
+    await embedded.stop()
+    return 0 if counters is None else int(counters.sum())
+
+
+async def answered(client: Client, batch: SubmitReportsRequest) -> grpc.StatusCode:
+    """How a call ends."""
+    try:
+        await client.submit(batch)
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return OK
+
+
+async def becomes(client: Client, digest: int, code: grpc.StatusCode) -> None:
+    """Return as soon as calls for a collection end like this."""
+    async with asyncio.timeout(20):
+        while await answered(client, batch(digest)) is not code:  # noqa: ASYNC110 - another process is waited for
+            await asyncio.sleep(0.02)
+
+
+def test_workers_share_a_port_and_a_store(tmp_path: Path, collection: Path) -> None:
+    """Every worker takes calls, a batch known to one is known to all, and their counts add up."""
+
+    async def submit() -> None:
+        data = tmp_path / "data"
+        async with running(collection, "--data", data, "--workers", str(WORKERS)) as aggregator:
+            assert len(aggregator.workers()) == WORKERS
+            async with connections(aggregator.port, CONNECTIONS) as clients:
+                one = batch()
+                assert sorted(await asyncio.gather(*(client.submit(one) for client in clients))) == (
+                    [False] + [True] * (CONNECTIONS - 1)
+                )
+                for client in clients:
+                    assert await client.submit(batch()) is False
+            board = Board(data / "board")
+            total = board.total()
+            assert (total.accepted, total.duplicate) == (CONNECTIONS + 1, CONNECTIONS - 1)
+            parts = [board.join(number).accepted for number in range(WORKERS)]
+            assert sum(parts) == total.accepted
+            assert min(parts) > 0
+            assert await aggregator.end() == 0
+        assert await stored(data) == CONNECTIONS + 1
+
+    asyncio.run(submit())
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path: Path, collection: Path) -> None:
+    """Each worker killed is soon another one; meanwhile the others serve, and its counts are not forgotten."""
+
+    async def kill() -> None:
+        async with running(collection, "--data", tmp_path / "data", "--workers", str(WORKERS)) as aggregator:
+            async with connections(aggregator.port, CONNECTIONS) as clients:
+                await asyncio.gather(*(client.submit(batch()) for client in clients))
+            before = set(aggregator.workers())
+            for pid in before:
+                os.kill(pid, signal.SIGKILL)
+                await until(lambda: len(set(aggregator.workers())) == WORKERS)
+                await until(lambda pid=pid: pid not in aggregator.workers())  # type: ignore[misc]
+            await until(lambda: len(aggregator.workers()) == WORKERS)
+            assert not before & set(aggregator.workers())
+            async with connections(aggregator.port, CONNECTIONS) as clients:
+                waiting = [client.channel.channel_ready() for client in clients]
+                await asyncio.wait_for(asyncio.gather(*waiting), 20)
+                await asyncio.gather(*(client.submit(batch()) for client in clients))
+            assert Board(tmp_path / "data" / "board").total().accepted == 2 * CONNECTIONS
+
+    asyncio.run(kill())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_drains_all_workers(tmp_path: Path, collection: Path, number: signal.Signals) -> None:
+    """Under load, SIGTERM ends everything with exit code 0 and in order: what was acknowledged is stored, no less."""
+
+    async def drain() -> None:
+        data = tmp_path / "data"
+        acknowledged = 0
+        async with running(collection, "--data", data, "--workers", str(WORKERS)) as aggregator:
+
+            async def load(client: Client) -> None:
+                nonlocal acknowledged
+                while True:
+                    code = await answered(client, batch())
+                    if code is not OK:
+                        assert code in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
+                        return
+                    acknowledged += 1
+
+            async with connections(aggregator.port, CONNECTIONS) as clients:
+                loading = asyncio.gather(*(load(client) for client in clients for _ in range(5)))
+                await until(lambda: acknowledged > 500)
+                children = list(aggregator.children())
+                assert len(children) == WORKERS + 1
+                aggregator.process.send_signal(number)
+                assert await asyncio.wait_for(aggregator.process.wait(), 20) == 0
+                assert all(map(gone, children))
+                await loading
+        assert not (data / "valkey.sock").exists()
+        # A call whose answer was on its way when its connection was closed may be stored and not acknowledged.
+        assert acknowledged <= await stored(data) <= acknowledged + 5 * CONNECTIONS
+
+    asyncio.run(drain())
+
+
+def test_nothing_outlives_the_supervisor(tmp_path: Path, collection: Path) -> None:
+    """The supervisor killed with SIGKILL takes workers and store along, and another one can take over at once."""
+
+    async def kill() -> None:
+        arguments = (collection, "--data", tmp_path / "data", "--workers", str(WORKERS))
+        async with running(*arguments) as aggregator:
+            children = list(aggregator.children())
+            aggregator.kill()
+            await until(lambda: all(map(gone, children)))
+        async with running(*arguments, listen=aggregator.endpoint) as again, connected(again.port) as client:
+            assert again.port == aggregator.port
+            assert await client.submit(batch()) is False
+
+    asyncio.run(kill())
+
+
+def test_collections_are_read_again_without_dropping_a_call(tmp_path: Path) -> None:
+    """What comes into a watched directory is served, what leaves it is not, and no call of the others fails."""
+    room = tmp_path / "collections"
+    room.mkdir()
+    (room / "first.toml").write_text(EXACT)
+    second = room / "second.toml"
+    failures: list[grpc.StatusCode] = []
+    ended = asyncio.Event()
+
+    async def load(client: Client) -> None:
+        while not ended.is_set():
+            code = await answered(client, batch())
+            if code is not OK:
+                failures.append(code)
+
+    async def reload() -> None:
+        async with (
+            running(room, "--data", tmp_path / "data", "--workers", str(WORKERS)) as aggregator,
+            connections(aggregator.port, CONNECTIONS) as clients,
+        ):
+            pids = aggregator.workers()
+            loading = asyncio.gather(*(load(client) for client in clients[:8]))
+            assert await answered(clients[0], batch(OTHER_DIGEST)) is UNKNOWN
+            second.write_text(OTHER)
+            await asyncio.gather(*(becomes(client, OTHER_DIGEST, OK) for client in clients))
+            (room / "broken.toml").write_text("[collection]\nname = 5\n")
+            await asyncio.sleep(1.5)
+            assert await answered(clients[0], batch(OTHER_DIGEST)) is OK
+            (room / "broken.toml").unlink()
+            second.unlink()
+            await asyncio.gather(*(becomes(client, OTHER_DIGEST, UNKNOWN) for client in clients))
+            ended.set()
+            await loading
+            assert aggregator.workers() == pids
+
+    asyncio.run(reload())
+    assert failures == []
+
+
+def test_sighup_reads_files_again(tmp_path: Path, collection: Path) -> None:
+    """A file that was given by name is read again on SIGHUP, and not before."""
+
+    async def reload() -> None:
+        async with (
+            running(collection, "--data", tmp_path / "data") as aggregator,
+            connected(aggregator.port) as client,
+        ):
+            collection.write_text(OTHER)  # noqa: ASYNC240 - nothing else is going on
+            await asyncio.sleep(1.5)
+            assert await answered(client, batch()) is OK
+            assert await answered(client, batch(OTHER_DIGEST)) is UNKNOWN
+            aggregator.process.send_signal(signal.SIGHUP)
+            await becomes(client, OTHER_DIGEST, OK)
+            assert await answered(client, batch()) is UNKNOWN
+
+    asyncio.run(reload())
+
+
+def test_a_port_belongs_to_one_aggregator(tmp_path: Path, collection: Path) -> None:
+    """A second aggregator on the port of another does not start, though workers could share it."""
+
+    async def start() -> None:
+        async with running(collection, "--data", tmp_path / "first") as aggregator:
+            second = await asyncio.to_thread(
+                deniable, "serve", collection, "--data", tmp_path / "second", "--listen", aggregator.endpoint,
+                "--http", "off",
+            )  # fmt: skip
+            assert second.returncode == 2
+            assert aggregator.endpoint in second.stderr
+            assert second.stderr.count("\n") == 1
+
+    asyncio.run(start())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nowhere.toml",), "nowhere.toml"),
+        ((EDITOR, "--listen", "127.0.0.1:port"), "127.0.0.1:port"),
+        ((EDITOR, "--redis", "unix:///nowhere.sock"), "nowhere.sock"),
+    ],
+)
+def test_what_keeps_it_from_starting_is_one_line(
+    tmp_path: Path, arguments: tuple[str | Path, ...], words: str
+) -> None:
+    """Without a collection, a port or a store, the command ends with exit code 2 and says what is missing."""
+    data = () if "--redis" in arguments else ("--data", tmp_path / "data")
+    shown = deniable("serve", *arguments, *data, "--http", "off")
+    assert shown.returncode == 2
+    assert words in shown.stderr
+    assert shown.stderr.count("\n") == 1
