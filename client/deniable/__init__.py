@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deniable.accessor import Accessor
     from deniable.client import Client, Settings, Status
     from deniable.collection import Budget, Collection, Column, Metric, Report
     from deniable.consent import Consent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from deniable.upload import Credentials
 
 __all__ = [
+    "Accessor",
     "Budget",
     "BudgetExceededError",
     "Charge",
@@ -51,6 +53,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "accessor": ("Accessor",),
     "client": ("Client", "Settings", "Status"),
     "collection": ("Budget", "Collection", "Column", "Metric", "Report"),
     "consent": ("Consent",),

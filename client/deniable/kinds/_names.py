@@ -8,7 +8,14 @@ from typing import Any
 from deniable._section import nearest
 from deniable.errors import InvalidValueError
 
-__all__ = ["check_name", "check_names"]
+__all__ = ["check_name", "check_names", "literal"]
+
+_MOST_LITERALS = 256
+
+
+def literal(names: Collection[str]) -> str:
+    """Their type, as Python writes it; of very many, text."""
+    return f"Literal[{', '.join(map(repr, names))}]" if len(names) <= _MOST_LITERALS else "str"
 
 
 def check_name(value: Any, known: Collection[str], what: str) -> str:

@@ -10,6 +10,7 @@ from deniable._section import Section, distinct_texts, nearest
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
+from deniable.kinds._names import literal
 from deniable.mechanisms import (
     Choice,
     Mechanism,
@@ -81,7 +82,7 @@ class Category(Kind):
     @property
     def annotation(self) -> str:
         """One of the values."""
-        return f"Literal[{', '.join(map(repr, self.values))}]"
+        return literal(self.values)
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
         """The values."""

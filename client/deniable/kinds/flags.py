@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from deniable._section import Section, an_epsilon, distinct_texts
 from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
-from deniable.kinds._names import check_names
+from deniable.kinds._names import check_names, literal
 from deniable.mechanisms import BitwiseResponse, Mechanism, Memoized, MemoizedBitwise, RandomizedResponse
 from deniable.payload import Bitmap
 from deniable.randomness import WORD
@@ -119,7 +119,7 @@ class Flags(Kind):
     @property
     def annotation(self) -> str:
         """Some of the flags."""
-        return f"Collection[Literal[{', '.join(map(repr, self.flags))}]]"
+        return f"Collection[{literal(self.flags)}]"
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
         """The flags."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from deniable._section import Section, distinct_texts
 from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
-from deniable.kinds._names import check_name
+from deniable.kinds._names import check_name, literal
 from deniable.mechanisms import Exponential, Mechanism, RandomizedResponse
 
 __all__ = ["Ordinal"]
@@ -63,7 +63,7 @@ class Ordinal(Kind):
     @property
     def annotation(self) -> str:
         """One of the values."""
-        return f"Literal[{', '.join(map(repr, self.values))}]"
+        return literal(self.values)
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
         """The values."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from deniable._section import Section, distinct_texts, whole
 from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
-from deniable.kinds._names import check_names
+from deniable.kinds._names import check_names, literal
 from deniable.kinds.category import Category
 from deniable.mechanisms import Mechanism, PadAndSample
 from deniable.randomness import WORD
@@ -64,7 +64,7 @@ class Set(Kind):
     @property
     def annotation(self) -> str:
         """Some of the values."""
-        return f"Collection[Literal[{', '.join(map(repr, self.values))}]]"
+        return f"Collection[{literal(self.values)}]"
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
         """The values; what comes after them is padding."""
