@@ -126,13 +126,3 @@ def test_no_reports_say_nothing() -> None:
         assert answer.reports == 0
         assert {(row.low, row.high) for row in answer.rows} == {(0.0, 1.0)}
         assert all(row["value"] is None for row in answer.to_dicts())
-
-
-def test_an_impossible_estimate_leaves_an_interval_not_a_point() -> None:
-    """Where all reports say no, which noise alone would not, the interval still has a width."""
-    for target in Target:
-        low, high = Frequencies(1000, np.array([1000, 0]), 0.73, 0.27).intervals(0.95, target)
-        assert low[1] == 0.0
-        assert 0.001 < high[1] < 0.2
-        assert high[0] == 1.0
-        assert 0.8 < low[0] < 0.999

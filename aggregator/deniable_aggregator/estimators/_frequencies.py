@@ -64,7 +64,7 @@ class Frequencies:
         return (q * (1 - q) + shares * (p - q) * (1 - p - q)) / (self.reports * (p - q) ** 2)
 
     def intervals(self, confidence: float, target: Target) -> tuple[_Floats, _Floats]:
-        """Low and high ends for each share, within [0, 1]; half the width where all of it would lie beyond an end."""
+        """Low and high ends for each share, within [0, 1]."""
         if self.reports == 0:
             return np.zeros(len(self.supports)), np.ones(len(self.supports))
         if target is Target.POPULATION:
@@ -73,8 +73,6 @@ class Frequencies:
             low, high = np.minimum(*mapped), np.maximum(*mapped)
         else:
             low, high = self._score(NormalDist().inv_cdf((1 + confidence) / 2))
-        reach = (high - low) / 2
-        low, high = np.where(low >= 1, 1 - reach, low), np.where(high <= 0, reach, high)
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
     def _score(self, z: float) -> tuple[_Floats, _Floats]:
