@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from deniable import Collection, CollectionError
+from deniable import Collection, CollectionError, Credentials
 from deniable_aggregator import demo
+from deniable_aggregator.access import Access
 from deniable_aggregator.estimate_service import answering
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.check import findings
@@ -119,6 +120,17 @@ def _add_serve(commands: Any) -> None:
         help="parts that the counters are spread over, for a Redis Cluster; a store keeps to them (%(default)s)",
     )
     parser.add_argument("--grace", type=float, default=20.0, help="seconds for draining on SIGTERM (%(default)g)")
+    _add_access(parser)
+
+
+def _add_access(parser: _Parser) -> None:
+    for name, what in (
+        ("--tls-cert", "certificate chain (PEM): only TLS is spoken then"),
+        ("--tls-key", "the certificate's private key (PEM)"),
+        ("--tls-client-ca", "certificates (PEM) of which one must have signed a client's"),
+        ("--tokens", "bearer tokens that are let in: lines of report or read, and a token's SHA-256"),
+    ):
+        parser.add_argument(name, type=Path, metavar="FILE", help=what)
 
 
 def _add_http(parser: _Parser) -> None:
@@ -142,6 +154,10 @@ def _address(text: str) -> str | None:
 
 def _serve(options: Any) -> None:
     data = None if options.redis else options.data
+    try:
+        access = Access(options.tls_cert, options.tls_key, options.tls_client_ca, options.tokens)
+    except ValueError as error:
+        raise _UsageError(str(error)) from error
     settings = Settings(
         listen=options.listen,
         data_dir=data,
@@ -149,6 +165,7 @@ def _serve(options: Any) -> None:
         board=data / "board" if data else None,
         shards=options.shards,
         grace=options.grace,
+        access=access,
     )
     program = Program(settings, Sources(tuple(options.collections)), answering)
     supervisor = Supervisor(program, options.workers)
@@ -182,6 +199,8 @@ def _add_estimates(commands: Any) -> None:
     parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
+    parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="speak TLS, and trust these certificates (PEM)")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="a bearer token that is good for reading")
 
 
 def _estimates(options: Any) -> None:
@@ -198,7 +217,7 @@ def _estimates(options: Any) -> None:
         "confidence": options.confidence,
         "target": options.target,
     }
-    with Reader(options.endpoint) as reader:
+    with Reader(options.endpoint, credentials=_credentials(options)) as reader:
         if not options.watch:
             _write(reader.estimates(options.metric, **choices), options.format, options.output)
         elif options.format != "table" or options.output:
@@ -207,6 +226,13 @@ def _estimates(options: Any) -> None:
             for found in reader.watch(**choices):
                 own = Table(row for row in found if options.metric in {"", row["metric"]})
                 print(redrawn(estimates(own)), flush=True)
+
+
+def _credentials(options: Any) -> Credentials | None:
+    if not options.tls_ca and not options.token_file:
+        return None
+    roots = options.tls_ca.read_bytes() if options.tls_ca else None
+    return Credentials(roots, token=options.token_file.read_text().strip() if options.token_file else None)
 
 
 def _write(found: Table, form: str, output: Path | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import grpc
 
+from deniable import Credentials
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.tables import Table
@@ -27,14 +28,20 @@ class Reader:
 
     Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that is well under way), in a
     `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
-    the devices are a sample of, or just the devices "reporting".
+    the devices are a sample of, or just the devices "reporting". With `credentials`
+    TLS is spoken, as the SDK speaks it.
     """
 
-    def __init__(self, endpoint: str = "127.0.0.1:8470", *, timeout: float = 10.0) -> None:
+    def __init__(
+        self, endpoint: str = "127.0.0.1:8470", *, timeout: float = 10.0, credentials: Credentials | None = None
+    ) -> None:
         self._endpoint = endpoint
         self._timeout = timeout
+        self._metadata = credentials.metadata if credentials else ()
         options = (("grpc.max_receive_message_length", _MOST_MESSAGE_BYTES),)
-        self._channel = grpc.insecure_channel(endpoint, options=options)
+        self._channel = (
+            credentials.channel(endpoint, options) if credentials else grpc.insecure_channel(endpoint, options)
+        )
         self._service = estimate_service_pb2_grpc.EstimateServiceStub(self._channel)
 
     def collections(self) -> list[pb.CollectionInfo]:
@@ -65,7 +72,7 @@ class Reader:
     def watch(self, *, collection: str = "", **choices: Any) -> Iterator[Table]:
         """The answers of all metrics, again whenever they have changed."""
         request = pb.WatchEstimatesRequest(collection=collection, query=_query(**choices))
-        stream = self._service.WatchEstimates(request)
+        stream = self._service.WatchEstimates(request, metadata=self._metadata)
         try:
             for changed in stream:
                 yield Table.of(changed.estimates)
@@ -88,7 +95,7 @@ class Reader:
 
     def _ask(self, call: Any, request: Any) -> Any:
         try:
-            return call(request, timeout=self._timeout)
+            return call(request, timeout=self._timeout, metadata=self._metadata)
         except grpc.RpcError as error:
             raise RemoteError(self._words(error)) from error
 

@@ -22,6 +22,7 @@ from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
 
 from deniable.collection import Collection
+from deniable_aggregator.access import Access
 from deniable_aggregator.ingest import (
     NAME,
     Batcher,
@@ -85,6 +86,8 @@ class Settings:
     """Seconds for draining."""
     reuse_port: bool = False
     """Other processes may listen on the same port, and share its calls."""
+    access: Access = field(default_factory=Access)
+    """Who is let in."""
     board: Path | None = None
     """The file in which processes that share a port add up what has happened; None: each has its own counts."""
     worker: int = 0
@@ -236,17 +239,15 @@ class Server:
         batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._door = Door(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
-        self._grpc = grpc.aio.server(options=(*_OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port))))
+        options = (*_OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port)))
+        self._grpc = grpc.aio.server(interceptors=settings.access.guards(), options=options)
         self._reports.add_to(self._grpc)
         names = [NAME, *(add(self._grpc, self.store) for add in self._services)]
         add_HealthServicer_to_server(self._health, self._grpc)
         for name in names:
             await self._health.set(name, HealthCheckResponse.SERVING)
         reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], self._grpc)
-        try:
-            self.port = self._grpc.add_insecure_port(settings.listen)
-        except RuntimeError as error:
-            raise OSError(f"can not listen on {settings.listen}") from error
+        self.port = settings.access.listen(self._grpc, settings.listen)
         self._names = ("", *names)
         await self._grpc.start()
 

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import IO, TYPE_CHECKING, cast
 
@@ -71,6 +71,20 @@ class Credentials:
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
             raise ValueError("a certificate goes with its key")
+
+    def channel(self, endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
+        """A channel there: by TLS, but for this machine where no roots are given."""
+        import grpc
+
+        if is_loopback(endpoint) and self.roots is None:
+            return grpc.insecure_channel(endpoint, [("grpc.enable_http_proxy", 0), *options])
+        secrets = grpc.ssl_channel_credentials(self.roots, self.key, self.certificate)
+        return grpc.secure_channel(endpoint, secrets, options)
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What goes with every call."""
+        return () if self.token is None else (("authorization", f"Bearer {self.token}"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +148,7 @@ class Uploader:
         try:
             # Bytes in: the batch is encoded already.
             submit: grpc.UnaryUnaryMultiCallable[bytes, bytes] = self._open().unary_unary(METHOD)
-            answer = submit(request, timeout=self._deadline, metadata=self._metadata())
+            answer = submit(request, timeout=self._deadline, metadata=self._credentials.metadata)
             response = SubmitReportsResponse.FromString(answer)
         except grpc.RpcError as error:
             return None if self._cut else _refusal(cast("grpc.Call", error))  # what a call raises is the call itself
@@ -144,20 +158,9 @@ class Uploader:
             return None if self._cut else _UNREACHABLE
         return Outcome(False, "stored before" if response.duplicate else "stored")
 
-    def _metadata(self) -> tuple[tuple[str, str], ...]:
-        token = self._credentials.token
-        return () if token is None else (("authorization", f"Bearer {token}"),)
-
     def _open(self) -> grpc.Channel:
-        import grpc
-
         if self._channel is None:
-            given = self._credentials
-            if is_loopback(self._endpoint) and given.roots is None:
-                self._channel = grpc.insecure_channel(self._endpoint, options=[("grpc.enable_http_proxy", 0)])
-            else:
-                secrets = grpc.ssl_channel_credentials(given.roots, given.key, given.certificate)
-                self._channel = grpc.secure_channel(self._endpoint, secrets)
+            self._channel = self._credentials.channel(self._endpoint)
         if self._cut:
             self._channel.close()
         return self._channel

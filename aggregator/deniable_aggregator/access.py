@@ -1,0 +1,148 @@
+"""Access: who is let in at the gRPC port, by TLS certificates and bearer tokens.
+
+words:
+  scope  what a token is good for: "report" (an application's devices) or "read" (people and programs that ask)
+  token  what comes as `authorization: Bearer TOKEN`; only its SHA-256 is known here
+
+A file of tokens has a line for each: a scope, the SHA-256 in hexadecimal digits, and whatever else helps people.
+Empty lines and lines that begin with # say nothing. `printf %s TOKEN | sha256sum` tells what to write.
+
+    report 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 the editor, since 2.0
+
+A token of a device can be found by everybody who has the application: it keeps out accidents and floods, not a
+person who means it. That is why it does not let anybody read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import grpc
+
+from deniable_aggregator.ingest import NAME
+from deniable_aggregator.ingest.refusal import Refusal
+
+__all__ = ["Access"]
+
+REPORT, READ = "report", "read"
+_LINE = re.compile(rf"({REPORT}|{READ})\s+([0-9a-fA-F]{{64}})(\s.*)?")
+_OPEN = ("/grpc.health.v1.Health/",)
+_LOOK_SECONDS = 1.0
+"""How often the file is looked at: a line that is taken out stops working as soon."""
+_DETAILS = "grpc-status-details-bin"
+
+_NO_TOKEN = Refusal(grpc.StatusCode.UNAUTHENTICATED, "NO_TOKEN", "a bearer token is needed here, and it is not known")
+_OTHER_SCOPE = Refusal(grpc.StatusCode.PERMISSION_DENIED, "OTHER_SCOPE", "this token is not good for that")
+
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who is let in; everybody who reaches the port, if nothing is given."""
+
+    certificate: Path | None = None
+    """The server's certificate chain (PEM): with it, only TLS is spoken."""
+    key: Path | None = None
+    """The certificate's private key (PEM)."""
+    client_ca: Path | None = None
+    """Certificates (PEM) of which one must have signed the client's."""
+    tokens: Path | None = None
+    """The file of tokens."""
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("a certificate goes with its key")
+        if self.client_ca and not self.certificate:
+            raise ValueError("clients show certificates over TLS only: give the server one too")
+
+    def listen(self, server: grpc.aio.Server, where: str) -> int:
+        """Have a server listen there, by TLS if there is a certificate; its port."""
+        try:
+            if self.certificate is None or self.key is None:
+                return server.add_insecure_port(where)
+            pair = (self.key.read_bytes(), self.certificate.read_bytes())
+            roots = self.client_ca.read_bytes() if self.client_ca else None
+            secrets = grpc.ssl_server_credentials([pair], roots, require_client_auth=roots is not None)
+            return server.add_secure_port(where, secrets)
+        except RuntimeError as error:
+            raise OSError(f"can not listen on {where}, or its certificate is none") from error
+
+    def guards(self) -> tuple[grpc.aio.ServerInterceptor, ...]:
+        """What looks at every call: nothing, or what knows the tokens."""
+        return (_Guard(self.tokens),) if self.tokens else ()
+
+
+class _Guard(grpc.aio.ServerInterceptor):
+    """Lets calls with a token through."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._tokens = _read(file)
+        self._state = file.stat().st_mtime_ns
+        self._looked = time.monotonic()
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> _Handler | None:
+        """Go on, or to what refuses."""
+        refusal = self._refusal(handler_call_details)
+        return await continuation(handler_call_details) if refusal is None else _refusing(refusal)
+
+    def _refusal(self, details: grpc.HandlerCallDetails) -> Refusal | None:
+        method = details.method or ""
+        if method.startswith(_OPEN):
+            return None
+        self._look()
+        said = dict(details.invocation_metadata or ()).get("authorization", "")
+        scheme, _, token = str(said).partition(" ")
+        if scheme.lower() != "bearer":
+            return _NO_TOKEN
+        scopes = self._tokens.get(hashlib.sha256(token.strip().encode()).digest())
+        if scopes is None:
+            return _NO_TOKEN
+        needed = REPORT if method.startswith(f"/{NAME}/") else READ
+        return None if needed in scopes else _OTHER_SCOPE
+
+    def _look(self) -> None:
+        """Read the file again if it has changed; one that can not be read changes nothing."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_SECONDS:
+            return
+        self._looked = now
+        try:
+            state = self._file.stat().st_mtime_ns
+            if state != self._state:
+                self._tokens, self._state = _read(self._file), state
+        except OSError:
+            return
+
+
+def _read(file: Path) -> dict[bytes, set[str]]:
+    """The scopes of every known token, by its hash; an OSError names a line that is none."""
+    tokens: dict[bytes, set[str]] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = _LINE.fullmatch(line.strip())
+        if found is None:
+            raise OSError(f"{file}, line {number}: takes report or read, then the SHA-256 of a token in 64 digits")
+        tokens.setdefault(bytes.fromhex(found[2]), set()).add(found[1])
+    return tokens
+
+
+def _refusing(refusal: Refusal) -> _Handler:
+    async def refuse(_requests: Any, context: grpc.aio.ServicerContext[Any, Any]) -> NoReturn:
+        details = (_DETAILS, refusal.status().SerializeToString())
+        await context.abort(refusal.code, refusal.message, trailing_metadata=(details,))
+
+    # On the wire every call is a stream of requests: whatever it is, it is refused before any is read.
+    return grpc.stream_stream_rpc_method_handler(refuse)
