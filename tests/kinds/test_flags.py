@@ -146,7 +146,7 @@ def test_a_device_remembers_its_flags(tmp_path: Path) -> None:
     """Memoised over two epochs, the same flags cost once; other flags cost once more."""
     text = (
         '[collection]\nname = "c"\nepoch = "1h"\nowner = "o"\n[budget]\nepoch = 9\n'
-        '[metrics.one]\nkind = "flags"\ndescription = "d"\nepsilon = 2.0\nmemoize = true\n' + THREE
+        '[metrics.one]\nkind = "flags"\ndescription = "d"\nepsilon = 2.0\nmemoize = true\n' + THREE + TOGETHER
     )
     now = [0.0]
     settings = deniable.Settings(clock=lambda: now[0])
