@@ -52,7 +52,7 @@ _CANCEL_SECONDS = 0.1
 _LAST_WORD_SECONDS = 1.0
 """When everything is stored, calls have this long to take their answers; those that watch something are cut."""
 
-_OPTIONS: tuple[tuple[str, int], ...] = (
+OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_receive_message_length", _MOST_MESSAGE_BYTES),
     # The batcher bounds what waits, and says so in words; gRPC's own bound refuses sooner, and without.
     ("grpc.server.max_pending_requests", 100_000),
@@ -239,7 +239,7 @@ class Server:
         batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._door = Door(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
-        options = (*_OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port)))
+        options = (*OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port)))
         self._grpc = grpc.aio.server(interceptors=settings.access.guards(), options=options)
         self._reports.add_to(self._grpc)
         names = [NAME, *(add(self._grpc, self.store) for add in self._services)]

@@ -1,0 +1,202 @@
+"""The servers that are compared: python -m benchmarks.ingest_servers bare|whole|naive DIRECTORY WORKERS
+
+    bare   answers, and does nothing else: the most calls that grpc.aio can take
+    whole  the aggregator, on an embedded store that syncs every change to disk
+    naive  the same store, one pipeline of commands a call
+
+h2load repeats one body. Each call is given an id of its own and one of a thousand contents here, so that
+what is measured is the way of new batches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import secrets
+import signal
+import struct
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import grpc
+import uvloop
+
+from benchmarks.processes import Running
+from deniable import Collection
+from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from deniable_aggregator import server, workers
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.ingest import NAME, ReportService
+from deniable_aggregator.planning.fleet import reported
+from deniable_aggregator.store import EmbeddedStore
+
+__all__ = ["COLLECTION", "METRICS", "SIZES", "batch", "freshened"]
+
+DAY = 86400
+METRICS = 50
+SIZES = (20, METRICS)
+"""How many of the metrics a batch answers."""
+_CONTENTS = 1000
+
+
+def _metric(number: int) -> str:
+    kind = (
+        'kind = "boolean"',
+        f'kind = "category"\nvalues = {[f"v{value}" for value in range(5)]}',
+        f'kind = "category"\nvalues = {[f"v{value}" for value in range(16)]}',
+        f'kind = "category"\nvalues = {[f"v{value}" for value in range(40)]}',
+        'kind = "number"\nrange = [0, 480]\nstep = 1',
+    )[number % 5]
+    return f'[metrics.m{number:02}]\ndescription = "A metric"\nepsilon = 1.0\n{kind}\n'
+
+
+_TEXT = f"""
+[collection]
+name = "bench"
+epoch = "1d"
+owner = "telemetry@example.org"
+[budget]
+epoch = {METRICS}.0
+[segments]
+platform = ["linux", "macos", "windows"]
+channel = ["stable", "beta"]
+{"".join(map(_metric, range(METRICS)))}"""
+COLLECTION = Collection.loads(_TEXT)
+"""Fifty metrics, in six segments: booleans, categories of 5, 16 and 40 values, numbers."""
+_VALUES: tuple[Any, ...] = (True, "v1", "v1", "v1", 42)
+
+
+def batch(size: int) -> SubmitReportsRequest:
+    """A batch of a device that answers so many metrics."""
+    answers = {f"m{number:02}": _VALUES[number % 5] for number in range(size)}
+    device = reported(COLLECTION, answers, int(time.time() // DAY), secrets.randbelow(COLLECTION.segment_count))
+    return SubmitReportsRequest.FromString(device.request)
+
+
+class _Contents:
+    """Ids and contents for calls that all came with one body."""
+
+    def __init__(self) -> None:
+        self._prefix = os.urandom(8)
+        self._number = itertools.count()
+        self._batches: dict[int, Any] = {}
+        for size in SIZES:
+            batches = [batch(size) for _ in range(_CONTENTS)]
+            self._batches[8 * size] = itertools.cycle([(each.rows, each.segment) for each in batches])
+
+    def freshen(self, request: SubmitReportsRequest) -> None:
+        """Make a batch a new one, of the same number of reports."""
+        request.batch_id = self._prefix + next(self._number).to_bytes(8, "big")
+        request.rows, request.segment = next(self._batches[len(request.rows)])
+
+
+class _FreshReportService(ReportService):
+    """The service, for batches that are all new."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._contents = _Contents()
+
+    def take(self, request: SubmitReportsRequest) -> Any:
+        """Let a new batch in."""
+        self._contents.freshen(request)
+        return super().take(request)
+
+
+def freshened(catalog: Catalog) -> Sequence[server.AddService]:
+    """No more services; but the worker that is told so takes every batch as a new one."""
+    assert catalog.collections()
+    replaced: Any = server
+    replaced.ReportService = _FreshReportService
+    return []
+
+
+def _whole(directory: Path, number: int) -> None:
+    directory.mkdir()
+    file = directory / "metrics.toml"
+    file.write_text(_TEXT)
+    settings = server.Settings(listen="127.0.0.1:0", data_dir=directory / "data")
+    from benchmarks.ingest_servers import freshened as findable  # a worker could not import it from __main__
+
+    supervisor = workers.Supervisor(workers.Program(settings, workers.Sources((file,)), findable), number)
+    workers.serve(supervisor, lambda: _say(supervisor.port))
+
+
+async def _listen(handler: Any, port: int) -> tuple[grpc.aio.Server, int]:
+    """A server of the one method, with the options of the aggregator's, and its port."""
+    listening = grpc.aio.server(options=(*server.OPTIONS, ("grpc.so_reuseport", 1)))
+    handlers: dict[str, Any] = {"SubmitReports": grpc.unary_unary_rpc_method_handler(handler)}
+    listening.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(NAME, handlers)])
+    bound = listening.add_insecure_port(f"127.0.0.1:{port}")
+    await listening.start()
+    return listening, bound
+
+
+def _say(port: int) -> None:
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+
+
+async def _until_told() -> None:
+    end = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end.set)
+    await end.wait()
+
+
+async def _bare(directory: Path, number: int, port: int) -> None:
+    async def answer(_message: bytes, _context: object) -> bytes:
+        return b""
+
+    listening, port = await _listen(answer, port)
+    others = [Running(__spec__.name, "bare", str(directory), "1", str(port)) for _ in range(number - 1)]
+    _say(port)
+    await _until_told()
+    for other in others:
+        other.end()
+    await listening.stop(0)
+
+
+async def _naive(directory: Path) -> None:
+    from redis.asyncio import BlockingConnectionPool, Redis
+
+    store = EmbeddedStore(directory)
+    await store.start()
+    redis = Redis.from_pool(BlockingConnectionPool.from_url(store.url, protocol=2, max_connections=32, timeout=None))
+    contents = _Contents()
+
+    async def add(message: bytes, _context: object) -> bytes:
+        request = SubmitReportsRequest.FromString(message)
+        contents.freshen(request)
+        if not await redis.set(b"seen:" + request.batch_id, 1, nx=True, ex=DAY):
+            return b"\x08\x01"
+        pipeline = redis.pipeline(transaction=False)
+        for (row,) in struct.iter_unpack("<Q", request.rows):
+            pipeline.hincrby(f"counts:{row >> 48}:{request.epoch}:{request.segment}", str(row & (1 << 48) - 1), 1)
+        await pipeline.execute()
+        return b""
+
+    listening, port = await _listen(add, 0)
+    _say(port)
+    await _until_told()
+    await listening.stop(0)
+    await redis.aclose()
+    await store.stop()
+
+
+def main() -> None:
+    """Serve as one of the kinds."""
+    kind, directory, number = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    if kind == "bare":
+        uvloop.run(_bare(directory, number, int(sys.argv[4]) if len(sys.argv) > 4 else 0))
+    elif kind == "naive":
+        uvloop.run(_naive(directory))
+    else:
+        _whole(directory, number)
+
+
+if __name__ == "__main__":
+    main()

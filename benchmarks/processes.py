@@ -1,0 +1,56 @@
+"""Processes of a server, and the processor time that they use."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["Running", "cpu_seconds", "tree"]
+
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def tree(pid: int) -> Iterator[int]:
+    """A process and all that descend from it."""
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from tree(int(child))
+
+
+def cpu_seconds(pids: set[int]) -> float:
+    """Processor time of some processes since they began, in user and kernel mode."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks * _TICK
+
+
+class Running:
+    """A Python module as a server of its own: it prints its port when it is ready, and ends on SIGTERM."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+        )
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{module} {' '.join(arguments)} did not start")
+        self.port = int(line)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of all its processes."""
+        return cpu_seconds(set(tree(self._process.pid)))
+
+    def end(self) -> None:
+        """End it, and wait."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait(30)
+        assert self._process.stdout
+        self._process.stdout.close()
