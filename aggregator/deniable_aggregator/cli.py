@@ -7,10 +7,12 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from deniable import Collection, CollectionError, Credentials
+from deniable import Charge, Collection, CollectionError, Credentials, StateError, ledger, transcript
+from deniable.codegen import generate
 from deniable_aggregator import demo
 from deniable_aggregator.access import Access
 from deniable_aggregator.estimate_service import answering
@@ -42,7 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
-    except (CollectionError, TruthError, RemoteError, StoreError, fleet.FleetError, _UsageError, OSError) as error:
+    except (
+        CollectionError,
+        TruthError,
+        RemoteError,
+        StateError,
+        StoreError,
+        fleet.FleetError,
+        _UsageError,
+        OSError,
+    ) as error:
         print(f"deniable: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -53,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="deniable", description="Telemetry that the people it counts can deny.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_demo, _add_serve, _add_estimates, _add_check, _add_simulate):
+    for add in (_add_demo, _add_serve, _add_estimates, _add_check, _add_simulate, _add_ledger, _add_codegen):
         add(commands)
     return parser
 
@@ -317,6 +328,65 @@ def _simulate(options: Any) -> None:
     send = fleet.forward if fast else fleet.report
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(send(collection, values, options.endpoint, epoch, generator, progress))
+
+
+# ledger
+
+
+def _add_ledger(commands: Any) -> None:
+    parser = _command(
+        commands, "ledger", _ledger, "what a device has spent and sent, from its state file", "app-state.db"
+    )
+    parser.add_argument("state", type=Path, metavar="STATE", help="the file that the application's client keeps")
+    parser.add_argument("--sent", action="store_true", help="every report that has left the device, in words")
+
+
+def _ledger(options: Any) -> None:
+    if options.sent:
+        for entry in transcript.read(options.state):
+            print(f"{_day(entry.start)}  {entry}")
+        return
+    spent: dict[tuple[str, str], list[Charge]] = {}
+    for charge in ledger.read(options.state):
+        spent.setdefault((charge.collection, charge.metric), []).append(charge)
+    rows = [
+        (
+            f"{collection}: {metric}",
+            str(sum(own.epsilon > 0 for own in charges)),
+            f"{sum(own.epsilon for own in charges):.6g}",
+            f"{_day(charges[0].start)} to {_day(charges[-1].start + charges[-1].seconds)}",
+        )
+        for (collection, metric), charges in sorted(spent.items())
+    ]
+    print(table(("metric", "paid for", "epsilon", "about"), rows, (False, True, True, False)))
+    total = sum(own.epsilon for charges in spent.values() for own in charges)
+    print(f"\nThis device has spent {total:.6g} in all.")
+
+
+def _day(seconds: int) -> str:
+    """A day, or where epochs are shorter an hour; the beginning of time in what has been added up."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return (
+        "the beginning" if seconds == 0 else moment.strftime("%Y-%m-%d" if seconds % 86400 == 0 else "%Y-%m-%d %Hh")
+    )
+
+
+# codegen
+
+
+def _add_codegen(commands: Any) -> None:
+    example = "metrics.toml --output metrics.py"
+    parser = _command(commands, "codegen", _codegen, "typed accessors of a collection, for type checkers", example)
+    parser.add_argument("collection", type=Path, metavar="COLLECTION", help="a collection file")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
+
+
+def _codegen(options: Any) -> None:
+    module = generate(Collection.load(options.collection), options.collection.name)
+    if options.output:
+        options.output.write_text(module, encoding="utf-8")
+    else:
+        print(module, end="")
 
 
 if __name__ == "__main__":

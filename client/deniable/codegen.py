@@ -12,8 +12,8 @@ __all__ = ["generate"]
 _MODULE = '''\
 # Made by `deniable codegen {source}`: do not edit, make it anew.
 # fmt: off
-# ruff: noqa: E501
-"""The metrics of {name}, with the types of their values (digest {digest:016x})."""
+# ruff: noqa: E501, RUF100
+"""The metrics of {name}, with the types of their values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def generate(collection: Collection, source: str) -> str:
     return _MODULE.format(
         source=source,
         name=collection.name,
-        digest=collection.digest,
         imports="\n".join([*imports, "from deniable import Accessor, Client"]),
         first=_attribute(metrics[0]),
         accessors="\n".join(map(_accessor, metrics)),
@@ -56,5 +55,5 @@ def _accessor(metric: Metric) -> str:
     told = f"{metric.description} ({metric.kind.name}, epsilon {metric.epsilon})"
     return (
         f'        self.{_attribute(metric)}: Accessor[{metric.kind.annotation}] = Accessor(client, "{metric.name}")\n'
-        f"        {json.dumps(told)}"
+        f"        {json.dumps(told, ensure_ascii=False)}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from typing import Any
 
@@ -15,7 +16,8 @@ _MOST_LITERALS = 256
 
 def literal(names: Collection[str]) -> str:
     """Their type, as Python writes it; of very many, text."""
-    return f"Literal[{', '.join(map(repr, names))}]" if len(names) <= _MOST_LITERALS else "str"
+    quoted = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
+    return f"Literal[{quoted}]" if len(names) <= _MOST_LITERALS else "str"
 
 
 def check_name(value: Any, known: Collection[str], what: str) -> str:
