@@ -175,18 +175,8 @@ def test_the_same_estimate_reads_the_same_everywhere(page: Page, aggregator: Run
             assert page.evaluate(GRAFANA, [100 * number, 2]) + "%" == row[text]
 
 
-GRAFANA = """([value, decimals]) => {  // toFixed of Grafana's packages/grafana-data/src/valueFormats
-  if (value === 0) return value.toFixed(decimals);
-  const factor = decimals ? Math.pow(10, Math.max(0, decimals)) : 1;
-  const formatted = String(Math.round(value * factor) / factor);
-  if (formatted.indexOf("e") !== -1 || value === 0) return formatted;
-  const position = formatted.indexOf(".");
-  const precision = position === -1 ? 0 : formatted.length - position - 1;
-  if (precision < decimals) {
-    return (precision ? formatted : formatted + ".") + String(factor).slice(1, decimals - precision + 1);
-  }
-  return formatted;
-}"""
+GRAFANA = "([value, places]) => (Math.round(value * 10 ** places) / 10 ** places).toFixed(places)"
+"""What Grafana prints of a number in a panel that is told how many decimals to show."""
 
 
 def test_grafana_formats_any_number_as_the_rule_does(page: Page) -> None:

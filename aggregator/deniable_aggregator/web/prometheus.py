@@ -35,6 +35,16 @@ __all__ = ["Metrics"]
 
 MOST_ROWS = 20
 """Rows of an answer that are told."""
+REASONS = (
+    "BUSY",
+    "DRAINING",
+    "EPOCH_TOO_NEW",
+    "EPOCH_TOO_OLD",
+    "MALFORMED_BATCH",
+    "STORE_UNAVAILABLE",
+    "UNKNOWN_COLLECTION",
+)
+"""Reasons that are told from the beginning, so that the first refusal is seen as a change."""
 _CONFIDENCE = 0.95
 _ABOUT = ["collection", "metric"]
 
@@ -99,6 +109,7 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
     value = GaugeMetricFamily("deniable_estimate", "Estimate for the population, not corrected.", labels=labels)
     low = GaugeMetricFamily("deniable_estimate_lower_bound", "Lower end of its 95% interval.", labels=labels)
     high = GaugeMetricFamily("deniable_estimate_upper_bound", "Upper end of its 95% interval.", labels=labels)
+    told = InfoMetricFamily("deniable_row", "What an estimate is, and how it is written.", labels=labels)
     reports = GaugeMetricFamily("deniable_reports", "Reports behind the estimates of a metric.", labels=_ABOUT)
     starts = GaugeMetricFamily(
         "deniable_estimate_epoch_start_timestamp_seconds",
@@ -115,11 +126,13 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
         for row in rows[:MOST_ROWS] if rows[0].measure is Measure.SHARE else rows:
             for family, number in ((value, row.value), (low, row.low), (high, row.high)):
                 family.add_metric([*about, row.label], number)
-    yield from (value, low, high, reports, starts)
+            places = str(decimals(found.metric, row.measure))
+            told.add_metric([*about, row.label], {"measure": row.measure, "decimals": places})
+    yield from (value, low, high, told, reports, starts)
 
 
 def _asked(catalog: Catalog) -> Iterator[Metric]:
-    info = InfoMetricFamily("deniable_metric", "What is asked, and how it is written.", labels=_ABOUT)
+    info = InfoMetricFamily("deniable_metric", "What is asked.", labels=_ABOUT)
     epsilon = GaugeMetricFamily("deniable_metric_epsilon", "What one epoch's answer costs a device.", labels=_ABOUT)
     expires = GaugeMetricFamily(
         "deniable_metric_expiry_timestamp_seconds", "When devices stop answering.", labels=_ABOUT
@@ -134,7 +147,6 @@ def _asked(catalog: Catalog) -> Iterator[Metric]:
                     "kind": metric.kind.name,
                     "mechanism": metric.columns[0].mechanism.name,
                     "unit": str(metric.kind.parameters().get("unit", "")),
-                    "decimals": str(decimals(metric, Measure.QUANTITY)),
                 },
             )
             epsilon.add_metric(about, float(metric.epsilon))
@@ -151,7 +163,7 @@ def _ingest(stats: IngestStats) -> Iterator[Metric]:
         "deniable_batches_duplicate", "Batches that had been stored before.", value=stats.duplicate
     )
     refused = CounterMetricFamily("deniable_batches_refused", "Batches that were refused.", labels=["reason"])
-    for reason, count in sorted(stats.refused.items()):
+    for reason, count in sorted({**dict.fromkeys(REASONS, 0), **stats.refused}.items()):
         refused.add_metric([reason], count)
     errors = CounterMetricFamily("deniable_store_errors", "Flushes that the store did not take.", labels=["error"])
     for error, count in sorted(stats.store_errors.items()):

@@ -1,0 +1,155 @@
+"""A real Prometheus, and an aggregator for it to look at."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from support.commands import COMMAND, ROOT
+
+__all__ = ["DEPLOY", "Served", "free_port", "promtool", "query", "rules", "scraping", "served", "until"]
+
+DEPLOY = ROOT / "deploy" / "prometheus"
+_DEADLINE = 40.0
+
+
+class Served(NamedTuple):
+    """An aggregator in processes of its own."""
+
+    endpoint: str
+    page: str
+    process: subprocess.Popen[str]
+
+    def workers(self) -> list[int]:
+        """The processes that take reports."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [pid for pid in map(int, children) if b"deniable_aggregator.workers" in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@contextlib.contextmanager
+def served(data: Path, http: str, *arguments: str | Path) -> Iterator[Served]:
+    """An aggregator, drained at the end."""
+    command = [
+        COMMAND,
+        "serve",
+        *arguments,
+        "--data",
+        data,
+        "--listen",
+        "127.0.0.1:0",
+        "--http",
+        http,
+        "--grace",
+        "2",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    assert process.stdout
+    try:
+        endpoint = process.stdout.readline().rsplit(" on ", 1)[1].strip()
+        page = process.stdout.readline().rsplit(" at ", 1)[1].strip().rstrip("/")
+        yield Served(endpoint, page, process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        process.stdout.close()
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port: int = chosen.getsockname()[1]
+        return port
+
+
+def program(name: str) -> str:
+    """A program of Debian's prometheus package."""
+    found = shutil.which(name)
+    if not found:
+        pytest.fail(f"no {name} here: `make system-tools` installs it, or says how")
+    return found
+
+
+def promtool(*arguments: str | Path, given: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run promtool."""
+    return subprocess.run([program("promtool"), *arguments], input=given, capture_output=True, text=True, timeout=100)
+
+
+@contextlib.contextmanager
+def scraping(directory: Path, targets: Sequence[str]) -> Iterator[str]:
+    """A Prometheus with the rules of deploy/ that looks every half second; its address."""
+    config = directory / "prometheus.yml"
+    config.write_text(
+        json.dumps(  # YAML, too
+            {
+                "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "1s"},
+                "rule_files": [str(DEPLOY / "rules.yml"), str(DEPLOY / "alerts.yml")],
+                "scrape_configs": [{"job_name": "deniable", "static_configs": [{"targets": list(targets)}]}],
+            }
+        )
+    )
+    port = free_port()
+    command = [
+        program("prometheus"), f"--config.file={config}", f"--storage.tsdb.path={directory / 'series'}",
+        f"--web.listen-address=127.0.0.1:{port}", "--log.level=error",
+    ]  # fmt: skip
+    with subprocess.Popen(command, env=os.environ | {"GOMAXPROCS": "1"}) as process:
+        address = f"http://127.0.0.1:{port}"
+        try:
+            until(lambda: _ready(address), "Prometheus is ready")
+            yield address
+        finally:
+            process.terminate()
+
+
+def _ready(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/-/ready", timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+def query(address: str, expression: str) -> list[tuple[dict[str, str], float]]:
+    """What an expression is now; a query that is wrong is an error."""
+    asked = urllib.parse.urlencode({"query": expression})
+    try:
+        with urllib.request.urlopen(f"{address}/api/v1/query?{asked}", timeout=20) as response:
+            found = json.load(response)
+    except urllib.error.HTTPError as error:
+        raise AssertionError(f"{expression}: {error.read().decode()}") from error
+    assert found["status"] == "success", found
+    return [(each["metric"], float(each["value"][1])) for each in found["data"]["result"]]
+
+
+def rules(address: str) -> list[dict[str, Any]]:
+    """All rules, with their state."""
+    with urllib.request.urlopen(f"{address}/api/v1/rules", timeout=20) as response:
+        groups = json.load(response)["data"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something."""
+    deadline = time.monotonic() + _DEADLINE
+    while not holds():
+        assert time.monotonic() < deadline, f"not in {_DEADLINE:g} s: {what}"
+        time.sleep(0.1)

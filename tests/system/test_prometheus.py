@@ -1,0 +1,308 @@
+"""A real Prometheus scrapes an aggregator with two workers: counts are exact, every rule and panel has its data."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import urllib.request
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import pytest
+
+from deniable import Collection
+from deniable.outbox import Batch
+from deniable.upload import METHOD
+from deniable_aggregator import Reader
+from deniable_aggregator.answers import Measure
+from deniable_aggregator.digits import DECIMALS, decimals
+from deniable_aggregator.planning.fleet import reported
+from support.commands import ROOT
+from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules, scraping, served, until
+
+TEXT = f"""
+[collection]
+name = "editor"
+epoch = "1d"
+owner = "telemetry@example.org"
+[budget]
+epoch = 9.0
+[segments]
+platform = ["linux", "macos", "windows"]
+[metrics.browser]
+kind = "category"
+description = "The default browser"
+values = [{", ".join(f'"b{number}"' for number in range(40))}]
+epsilon = 1.0
+[metrics.crashed]
+kind = "boolean"
+description = "The editor crashed today"
+epsilon = "ln 3"
+expires = {date.today() + timedelta(days=5)}
+[metrics.minutes]
+kind = "number"
+description = "Minutes in the foreground"
+range = [0, 480]
+unit = "minutes"
+epsilon = 1.0
+"""
+COLLECTION = Collection.loads(TEXT)
+REPORTS = 3
+CONNECTIONS = 12
+
+
+def batches(number: int) -> list[Batch]:
+    """Of so many devices, that answer everything, in all segments."""
+    import time
+
+    epoch = COLLECTION.epoch_at(time.time())
+    answers = (
+        {"browser": f"b{each % 7}", "crashed": each % 50 == 0, "minutes": float(each % 100)} for each in range(number)
+    )
+    return [reported(COLLECTION, own, epoch, each % 3) for each, own in enumerate(answers)]
+
+
+def submit(endpoint: str, requests: list[bytes]) -> list[grpc.StatusCode]:
+    """Send them over many connections, so that all workers get some; what became of each."""
+
+    async def run() -> list[grpc.StatusCode]:
+        own = [("grpc.use_local_subchannel_pool", 1)]
+        channels = [grpc.aio.insecure_channel(endpoint, options=own) for _ in range(CONNECTIONS)]
+        calls: list[Any] = [channel.unary_unary(METHOD) for channel in channels]
+
+        async def one(place: int, request: bytes) -> grpc.StatusCode:
+            try:
+                await calls[place % CONNECTIONS](request, timeout=20, wait_for_ready=True)
+            except grpc.aio.AioRpcError as error:
+                return error.code()
+            return grpc.StatusCode.OK
+
+        told = await asyncio.gather(*(one(place, request) for place, request in enumerate(requests)))
+        for channel in channels:
+            await channel.close()
+        return list(told)
+
+    return asyncio.run(run())
+
+
+class Watched(NamedTuple):
+    """An aggregator and the Prometheus that watches it."""
+
+    aggregator: Served
+    prometheus: str
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For everything that is kept."""
+    directory = tmp_path_factory.mktemp("prometheus")
+    (directory / "metrics.toml").write_text(TEXT)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def watched(directory: Path) -> Iterator[Watched]:
+    """Two workers to which 240 devices have reported, ten of them twice, and five that sent nonsense."""
+    http = f"127.0.0.1:{free_port()}"
+    with (
+        served(directory / "data", http, directory / "metrics.toml", "--workers", "2") as aggregator,
+        scraping(directory, [http]) as prometheus,
+    ):
+        until(lambda: counted(prometheus, "deniable_batches_accepted_total") == 0, "it is scraped")
+        good = [batch.request for batch in batches(240)]
+        assert set(submit(aggregator.endpoint, good)) == {grpc.StatusCode.OK}
+        assert set(submit(aggregator.endpoint, good[:10])) == {grpc.StatusCode.OK}
+        assert set(submit(aggregator.endpoint, [b"\xff\xff"] * 5)) == {grpc.StatusCode.INVALID_ARGUMENT}
+        yield Watched(aggregator, prometheus)
+
+
+def counted(address: str, expression: str) -> float:
+    """A single number, or nothing."""
+    found = query(address, expression)
+    return found[0][1] if found else -1.0
+
+
+def test_counts_are_exact_across_workers_and_their_deaths(watched: Watched) -> None:
+    """What was submitted is what Prometheus has, to the batch, also after both workers were killed."""
+    aggregator, prometheus = watched
+    before = counted(prometheus, "deniable_batches_accepted_total")
+    until(lambda: counted(prometheus, "deniable_batches_accepted_total") == 240, "240 batches are counted")
+    assert before <= 240
+    assert counted(prometheus, "deniable_reports_accepted_total") == 240 * REPORTS
+    assert counted(prometheus, "deniable_batches_duplicate_total") == 10
+    assert counted(prometheus, 'deniable_batches_refused_total{reason="MALFORMED_BATCH"}') == 5
+    assert counted(prometheus, 'deniable_batches_refused_total{reason="BUSY"}') == 0
+    assert counted(prometheus, "deniable_flush_batches_sum") == 255 - 5
+    assert counted(prometheus, 'deniable_flush_duration_seconds_bucket{le="+Inf"}') == counted(
+        prometheus, "deniable_flush_batches_count"
+    )
+    killed = aggregator.workers()
+    assert len(killed) == 2
+    for worker in killed:
+        os.kill(worker, signal.SIGKILL)
+    until(lambda: len(set(aggregator.workers()) - set(killed)) == 2, "both workers are started again")
+    assert set(submit(aggregator.endpoint, [batch.request for batch in batches(60)])) == {grpc.StatusCode.OK}
+    until(lambda: counted(prometheus, "deniable_batches_accepted_total") == 300, "300 batches are counted")
+    assert counted(prometheus, "deniable_batches_duplicate_total") == 10
+    assert counted(prometheus, 'deniable_reports{metric="crashed"}') == 300
+
+
+def test_estimates_are_those_of_the_api(watched: Watched) -> None:
+    """Value and both ends of the interval, of every row that is told; of forty values the twenty largest."""
+    aggregator, prometheus = watched
+    with Reader(aggregator.endpoint) as reader:
+        rows = reader.estimates()
+    until(lambda: counted(prometheus, 'deniable_reports{metric="crashed"}') == rows[0]["reports"], "all is scraped")
+    told = {(labels["metric"], labels["label"]): value for labels, value in query(prometheus, "deniable_estimate")}
+    low = {
+        (labels["metric"], labels["label"]): value
+        for labels, value in query(prometheus, "deniable_estimate_lower_bound")
+    }
+    high = {
+        (labels["metric"], labels["label"]): value
+        for labels, value in query(prometheus, "deniable_estimate_upper_bound")
+    }
+    shares = sorted((row["value"] for row in rows if row["metric"] == "browser"), reverse=True)
+    assert sorted((value for (metric, _), value in told.items() if metric == "browser"), reverse=True) == shares[:20]
+    for row in rows:
+        name = row["metric"], row["label"]
+        if name in told:
+            assert (told[name], low[name], high[name]) == (row["value"], row["low"], row["high"])
+    assert {metric for metric, _ in told} == set(COLLECTION.metrics)
+
+
+def test_metrics_follow_the_naming_guide(watched: Watched) -> None:
+    """`promtool check metrics` has nothing to say, and there are few series."""
+    with urllib.request.urlopen(f"{watched.aggregator.page}/metrics", timeout=20) as response:
+        text = response.read().decode()
+    checked = promtool("check", "metrics", given=text)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+    assert len([line for line in text.splitlines() if not line.startswith("#")]) < 200
+    for name in ("deniable_build_info", "deniable_metric_epsilon", "deniable_estimate_upper_bound"):
+        assert re.search(rf"^{name}\{{", text, flags=re.MULTILINE)
+
+
+def dashboards() -> list[tuple[str, str, str]]:
+    """Every query of every panel of the dashboards: the panel, the query's name, the query."""
+    found = []
+    for path in sorted((ROOT / "deploy" / "grafana" / "dashboards").glob("*.json")):
+        for panel in json.loads(path.read_text())["panels"]:
+            found += [(panel["title"], target["refId"], target["expr"]) for target in panel["targets"]]
+    return found
+
+
+SILENT = {
+    ("Quantities, to 0 decimals", "A"), ("Quantities, to 0 decimals", "B"), ("Quantities, to 0 decimals", "C"),
+    ("Quantities, to 4 decimals", "A"), ("Quantities, to 4 decimals", "B"), ("Quantities, to 4 decimals", "C"),
+    ("Quantities and totals over time", "A"), ("Quantities and totals over time", "C"),
+    ("Quantities and totals over time", "D"), ("Errors of the store", "A"), ("The store's memory", "B"),
+}  # fmt: skip
+"""The collection asks for one quantity, to two decimals; the store has made no error and has no limit."""
+
+
+def test_every_query_of_the_dashboards_returns_data_or_the_expected_silence(watched: Watched) -> None:
+    """All panels, with their variables chosen, against the real thing."""
+    prometheus = watched.prometheus
+    until(
+        lambda: bool(query(prometheus, "instance:deniable_flush_duration_seconds:p99_rate5m > 0")),
+        "rules are evaluated",
+    )
+    panels = dashboards()
+    assert len(panels) > 35
+    for panel, name, asked in panels:
+        expression = asked.replace("$collection", "editor").replace("$metric", ".*").replace("$label", "yes")
+        found = query(prometheus, expression)
+        assert bool(found) != ((panel, name) in SILENT), f"{panel} {name}: {expression}: {found[:2]}"
+        assert all(value == value for _, value in found), f"{panel}: not a number"
+
+
+def test_every_variable_of_the_dashboards_has_values(watched: Watched) -> None:
+    """Collections, metrics and labels to choose from."""
+    for path in (ROOT / "deploy" / "grafana" / "dashboards").glob("*.json"):
+        for variable in json.loads(path.read_text())["templating"]["list"]:
+            if variable["type"] == "query":
+                match = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["definition"])
+                assert match, variable["definition"]
+                selector = match[1].replace("$collection", "editor").replace("$metric", ".*")
+                assert {labels[match[2]] for labels, _ in query(watched.prometheus, selector)}
+
+
+def test_alerts_are_evaluated_and_only_the_expected_ones_stir(watched: Watched) -> None:
+    """No rule is in error; a metric that expires in five days fires, intervals of so few devices are pending."""
+    prometheus = watched.prometheus
+    until(lambda: all(rule["health"] != "unknown" for rule in rules(prometheus)), "every rule was evaluated")
+    found = rules(prometheus)
+    assert {rule["name"]: rule.get("lastError") for rule in found if rule["health"] != "ok"} == {}
+    states = {rule["name"]: rule["state"] for rule in found if rule["type"] == "alerting"}
+    assert len(states) == 13
+    assert {name: state for name, state in states.items() if state != "inactive"} == {
+        "DeniableCollectionExpiring": "firing",
+        "DeniableIntervalTooWide": "pending",
+    }
+
+
+def test_counts_go_on_after_a_restart_of_everything(directory: Path) -> None:
+    """The aggregator is ended and started again: its counts are those of all that was ever submitted to it."""
+    with served(directory / "again", "127.0.0.1:0", directory / "metrics.toml", "--workers", "2") as aggregator:
+        assert set(submit(aggregator.endpoint, [batch.request for batch in batches(30)])) == {grpc.StatusCode.OK}
+    with served(directory / "again", "127.0.0.1:0", directory / "metrics.toml", "--workers", "2") as aggregator:
+        assert set(submit(aggregator.endpoint, [batch.request for batch in batches(20)])) == {grpc.StatusCode.OK}
+        with urllib.request.urlopen(f"{aggregator.page}/metrics", timeout=20) as response:
+            text = response.read().decode()
+    assert "deniable_batches_accepted_total 50.0" in text
+    assert f"deniable_reports_accepted_total {50.0 * REPORTS}" in text
+    assert 'deniable_reports{collection="editor",metric="crashed"} 50.0' in text
+
+
+@pytest.mark.parametrize("file", ["alerts_test.yml", "slow_alerts_test.yml"])
+def test_alerts_fire_where_they_should_and_only_there(file: str) -> None:
+    """`promtool test rules`: a case for every alert, beside one in which it stays silent."""
+    tested = promtool("test", "rules", DEPLOY / file)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_the_configuration_is_sound() -> None:
+    """`promtool check config` and `check rules` accept what deploy/ has."""
+    for arguments in (("config", DEPLOY / "prometheus.yml"), ("rules", DEPLOY / "rules.yml", DEPLOY / "alerts.yml")):
+        checked = promtool("check", *arguments)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_every_alert_is_tested_and_has_a_runbook_entry() -> None:
+    """No alert without a case in the tests, and none without words for the one whom it wakes."""
+    names = re.findall(r"- alert: (\w+)", (DEPLOY / "alerts.yml").read_text())
+    tests = (DEPLOY / "alerts_test.yml").read_text() + (DEPLOY / "slow_alerts_test.yml").read_text()
+    runbook = (ROOT / "docs" / "runbook.md").read_text()
+    assert len(names) == 13
+    for name in names:
+        assert f"alertname: {name}\n        exp_alerts:\n          - exp_labels" in tests, name
+        assert f"\n## {name}\n" in runbook, name
+        assert f"runbook: docs/runbook.md#{name.lower()}\n" in (DEPLOY / "alerts.yml").read_text()
+
+
+def test_panels_show_the_digits_that_everything_else_shows() -> None:
+    """Shares in percent with two decimals, quantities with those of their series, as `digits` has it."""
+    crashed, minutes = COLLECTION.metrics["crashed"], COLLECTION.metrics["minutes"]
+    (panels,) = (
+        {panel["title"]: panel for panel in json.loads(path.read_text())["panels"]}
+        for path in (ROOT / "deploy" / "grafana" / "dashboards").glob("deniable-answers.json")
+    )
+    shares = panels["Shares, with their 95% intervals"]["fieldConfig"]["defaults"]
+    assert (shares["unit"], shares["decimals"]) == ("percentunit", decimals(crashed, Measure.SHARE))
+    own = decimals(minutes, Measure.QUANTITY)
+    quantities = panels[f"Quantities, to {own} decimals"]
+    assert quantities["fieldConfig"]["defaults"]["decimals"] == own
+    assert all(f'decimals="{own}"' in target["expr"] for target in quantities["targets"])
+    over_time = panels["Quantities and totals over time"]
+    for target, override, places in zip(
+        over_time["targets"], over_time["fieldConfig"]["overrides"], DECIMALS, strict=True
+    ):
+        assert override["matcher"] == {"id": "byFrameRefID", "options": target["refId"]}
+        assert override["properties"] == [{"id": "decimals", "value": places}]
+        assert f'decimals="{places}"' in target["expr"]

@@ -1,0 +1,375 @@
+"""Writes deploy/grafana/dashboards from the panels described here; with --check, says whether they are what is there.
+
+Grafana cannot be run by the tests. What can be checked without it is: every query is run against a real Prometheus
+that scrapes a real aggregator, and panels show the decimals of `deniable_aggregator.digits`, by Grafana's own rule.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "deploy" / "grafana" / "dashboards"
+SOURCE = {"type": "prometheus", "uid": "${source}"}
+DECIMALS = (0, 2, 4, 6)
+"""What a quantity can be written with; see deniable_aggregator.digits."""
+
+Panel = dict[str, Any]
+
+ABOUT = 'collection="$collection", metric=~"$metric"'
+SHARE = '* on (instance, collection, metric, label) group_left () deniable_row_info{measure="share"}'
+
+
+def query(expression: str, legend: str, ref: str, *, now: bool = False) -> Panel:
+    """One query; `now` asks for the newest value only, as a table has it."""
+    asked: Panel = {"datasource": SOURCE, "expr": expression, "legendFormat": legend, "refId": ref}
+    return asked | ({"instant": True, "format": "table", "range": False} if now else {"range": True})
+
+
+def panel(kind: str, title: str, width: int, height: int, queries: Sequence[Panel], **more: Any) -> Panel:
+    """A panel; where it stands is settled when the dashboard is put together."""
+    config = {"defaults": more.pop("defaults", {}), "overrides": more.pop("overrides", [])}
+    size = {"w": width, "h": height}
+    return {
+        "type": kind,
+        "title": title,
+        "description": more.pop("about", ""),
+        "datasource": SOURCE,
+        "gridPos": size,
+        "targets": list(queries),
+        "fieldConfig": config,
+        **more,
+    }
+
+
+def override(matcher: str, options: str, **properties: Any) -> Panel:
+    """What is different for some series."""
+    values = [{"id": name.replace("__", "."), "value": value} for name, value in properties.items()]
+    return {"matcher": {"id": matcher, "options": options}, "properties": values}
+
+
+SHARES = {"unit": "percentunit", "decimals": 2}
+COUNT = {"unit": "locale", "decimals": 0}
+NEWEST = {"reduceOptions": {"calcs": ["lastNotNull"]}}
+LINE = {"custom": {"drawStyle": "line", "lineWidth": 2, "showPoints": "never", "spanNulls": True}}
+BAND = [
+    override("byName", "upper", custom__fillBelowTo="lower", custom__fillOpacity=15, custom__lineWidth=0),
+    override("byName", "lower", custom__lineWidth=0),
+    override("byRegexp", "upper|lower", custom__hideFrom={"legend": True, "tooltip": False, "viz": False}),
+]
+
+
+def band(title: str, restriction: str, defaults: Panel, **more: Any) -> Panel:
+    """An estimate over time, with its interval as a band."""
+    series = f'{{{ABOUT}, label="$label"}}'
+    families = (
+        ("deniable_estimate", "estimate", "A"),
+        ("deniable_estimate_upper_bound", "upper", "B"),
+        ("deniable_estimate_lower_bound", "lower", "C"),
+    )
+    queries = [
+        query(f"max by (metric) ({name}{series} {restriction})", legend, ref) for name, legend, ref in families
+    ]
+    return panel("timeseries", title, 12, 9, queries, defaults=LINE | defaults, overrides=BAND, **more)
+
+
+def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = None) -> Panel:
+    """The newest estimates of one measure, a row each, with the ends of their intervals."""
+    rows = f'measure="{measure}"' + (f', decimals="{decimals}"' if decimals is not None else "")
+    join = f"* on (instance, collection, metric, label) group_left () deniable_row_info{{{rows}}}"
+    families = (
+        ("deniable_estimate", "A"),
+        ("deniable_estimate_lower_bound", "B"),
+        ("deniable_estimate_upper_bound", "C"),
+    )
+    queries = [
+        query(f"max by (metric, label) ({name}{{{ABOUT}}} {join})", "", ref, now=True) for name, ref in families
+    ]
+    names = {"Value #A": "estimate", "Value #B": "from", "Value #C": "to"}
+    order = {name: place for place, name in enumerate(("metric", "label", *names))}
+    shaped = [
+        {"id": "merge", "options": {}},
+        {"id": "organize", "options": {"renameByName": names, "indexByName": order, "excludeByName": {"Time": True}}},
+    ]
+    digits = {} if decimals is None else {"decimals": decimals}
+    return panel("table", title, 12, 8, queries, defaults=defaults | digits, transformations=shaped)
+
+
+def answers() -> Panel:
+    """What the population answers."""
+    panels = [
+        told("Shares, with their 95% intervals", "share", SHARES),
+        *(
+            told(f"Quantities, to {decimals} decimals", "quantity", {"unit": "none"}, decimals=decimals)
+            for decimals in DECIMALS[:3]
+        ),
+        band(
+            "$metric: $label",
+            SHARE,
+            SHARES,
+            repeat="label",
+            repeatDirection="h",
+            maxPerRow=2,
+            about="The newest epoch that is well under way, and its 95% interval as a band.",
+        ),
+        panel(
+            "timeseries",
+            "Reports behind the estimates",
+            12,
+            8,
+            [query(f"max by (metric) (deniable_reports{{{ABOUT}}})", "{{metric}}", "A")],
+            defaults=LINE | COUNT | {"min": 0},
+        ),
+        panel(
+            "timeseries",
+            "Width of intervals",
+            12,
+            8,
+            [
+                query(
+                    f"max by (metric, label) (collection_metric_label:deniable_interval_width{{{ABOUT}}} {SHARE})",
+                    "{{metric}}: {{label}}",
+                    "A",
+                )
+            ],
+            defaults=LINE | SHARES | {"min": 0},
+            about="How much is not known. It halves when four times as many devices report.",
+        ),
+        panel(
+            "timeseries",
+            "Quantities and totals over time",
+            12,
+            9,
+            [
+                query(
+                    f"max by (metric, label) (deniable_estimate{{{ABOUT}}} "
+                    "* on (instance, collection, metric, label) "
+                    f'group_left () deniable_row_info{{measure="quantity", decimals="{decimals}"}})',
+                    "{{metric}}: {{label}}",
+                    ref,
+                )
+                for decimals, ref in zip(DECIMALS, "ABCD", strict=True)
+            ],
+            defaults=LINE | {"unit": "none"},
+            overrides=[
+                override("byFrameRefID", ref, decimals=decimals)
+                for decimals, ref in zip(DECIMALS, "ABCD", strict=True)
+            ],
+        ),
+        panel(
+            "bargauge",
+            "Epsilon that an epoch's answer costs a device",
+            12,
+            9,
+            [query(f"max by (metric) (deniable_metric_epsilon{{{ABOUT}}})", "{{metric}}", "A")],
+            defaults={"unit": "none", "min": 0, "max": 8},
+            options={"orientation": "horizontal", "displayMode": "basic", **NEWEST},
+        ),
+    ]
+    variables = [
+        variable("collection", "label_values(deniable_metric_info, collection)"),
+        variable("metric", 'label_values(deniable_metric_info{collection="$collection"}, metric)', several=True),
+        variable("label", f"label_values(deniable_row_info{{{ABOUT}}}, label)", several=True),
+    ]
+    return dashboard("deniable-answers", "Deniable: what the population answers", panels, variables)
+
+
+def operations() -> Panel:
+    """How the aggregators are doing."""
+    line = LINE | {"min": 0}
+    panels = [
+        stat("Aggregators that answer", 'sum(up{job="deniable"})', {"unit": "none"}),
+        stat("Stores that answer", "sum(deniable_store_up)", {"unit": "none"}),
+        stat("Batches accepted today", "sum(increase(deniable_batches_accepted_total[1d]))", COUNT),
+        stat("Refused of the last hour", "sum(increase(deniable_batches_refused_total[1h]))", COUNT),
+        panel(
+            "timeseries",
+            "Batches accepted",
+            12,
+            8,
+            [
+                query("instance:deniable_batches_accepted:rate5m", "{{instance}}", "A"),
+                query("sum(rate(deniable_batches_duplicate_total[5m]))", "duplicates", "B"),
+            ],
+            defaults=line | {"unit": "reqps"},
+        ),
+        panel(
+            "timeseries",
+            "Batches refused, by reason",
+            12,
+            8,
+            [query("sum by (reason) (instance_reason:deniable_batches_refused:rate5m)", "{{reason}}", "A")],
+            defaults=line | {"unit": "reqps"},
+        ),
+        panel(
+            "timeseries",
+            "Time to store",
+            12,
+            8,
+            [
+                query("instance:deniable_flush_duration_seconds:p50_rate5m", "{{instance}} median", "A"),
+                query("instance:deniable_flush_duration_seconds:p99_rate5m", "{{instance}} 99th percentile", "B"),
+            ],
+            defaults=line | {"unit": "s"},
+            about="From the first check of batches to their acknowledgement.",
+        ),
+        panel(
+            "timeseries",
+            "Batches stored together",
+            12,
+            8,
+            [
+                query(
+                    "sum(rate(deniable_flush_batches_sum[5m])) / sum(rate(deniable_flush_batches_count[5m]))",
+                    "mean",
+                    "A",
+                )
+            ],
+            defaults=line | {"unit": "none"},
+        ),
+        panel(
+            "timeseries",
+            "Waiting to be stored",
+            12,
+            8,
+            [query("sum by (instance) (deniable_batches_waiting)", "{{instance}}", "A")],
+            defaults=line | {"unit": "locale"},
+        ),
+        panel(
+            "timeseries",
+            "Errors of the store",
+            12,
+            8,
+            [query("sum by (error) (rate(deniable_store_errors_total[5m]))", "{{error}}", "A")],
+            defaults=line | {"unit": "reqps"},
+        ),
+        panel(
+            "timeseries",
+            "The store's memory",
+            12,
+            8,
+            [
+                query("max by (instance) (deniable_store_memory_bytes)", "{{instance}} used", "A"),
+                query("max by (instance) (deniable_store_memory_limit_bytes > 0)", "{{instance}} limit", "B"),
+            ],
+            defaults=line | {"unit": "bytes"},
+        ),
+        panel(
+            "timeseries",
+            "Round trip to the store",
+            12,
+            8,
+            [query("max by (instance) (deniable_store_round_trip_seconds)", "{{instance}}", "A")],
+            defaults=line | {"unit": "s"},
+        ),
+        panel(
+            "timeseries",
+            "Ids outlive the acceptance of their batches by",
+            12,
+            8,
+            [query("min by (collection) (deniable_id_window_margin_seconds)", "{{collection}}", "A")],
+            defaults=line | {"unit": "s"},
+            about="At zero a batch that is sent again could be counted twice.",
+        ),
+        panel(
+            "timeseries",
+            "CPU and memory of the aggregators",
+            12,
+            8,
+            [
+                query('rate(process_cpu_seconds_total{job="deniable"}[5m])', "{{instance}} CPUs", "A"),
+                query('process_resident_memory_bytes{job="deniable"}', "{{instance}} memory", "B"),
+            ],
+            defaults=line | {"unit": "none"},
+            overrides=[override("byFrameRefID", "B", unit="bytes", custom__axisPlacement="right")],
+        ),
+        panel(
+            "table",
+            "Metrics that expire",
+            12,
+            8,
+            [
+                query(
+                    "1000 * min by (collection, metric) (deniable_metric_expiry_timestamp_seconds)", "", "A", now=True
+                )
+            ],
+            defaults={"unit": "dateTimeAsIsoNoDateIfToday"},
+        ),
+        panel("table", "Versions", 12, 8, [query("deniable_build_info", "", "A", now=True)]),
+    ]
+    return dashboard("deniable-operations", "Deniable: how the aggregators are doing", panels, [])
+
+
+def stat(title: str, expression: str, defaults: Panel) -> Panel:
+    """One number."""
+    options = {**NEWEST, "graphMode": "area", "colorMode": "none"}
+    return panel("stat", title, 6, 4, [query(expression, "", "A")], defaults=defaults, options=options)
+
+
+def variable(name: str, asked: str, *, several: bool = False) -> Panel:
+    """A choice at the top of a dashboard."""
+    chosen = {
+        "includeAll": several,
+        "multi": several,
+        "current": {"text": ["All"], "value": ["$__all"]} if several else {},
+    }
+    about = {"type": "query", "datasource": SOURCE, "definition": asked, "refresh": 2, "sort": 1}
+    return {"name": name, "label": name, "query": {"query": asked, "refId": name}, **about, **chosen}
+
+
+def dashboard(uid: str, title: str, panels: Sequence[Panel], variables: Sequence[Panel]) -> Panel:
+    """Panels, one after another in rows of 24 columns."""
+    numbers = count(1)
+    source = {"name": "source", "label": "data source", "type": "datasource", "query": "prometheus", "current": {}}
+    return {
+        "uid": uid,
+        "title": title,
+        "tags": ["deniable"],
+        "schemaVersion": 39,
+        "editable": True,
+        "graphTooltip": 1,
+        "refresh": "30s",
+        "time": {"from": "now-30d" if variables else "now-6h", "to": "now"},
+        "timezone": "utc",
+        "templating": {"list": [source, *variables]},
+        "panels": [{"id": next(numbers), **each} for each in placed(panels)],
+    }
+
+
+def placed(panels: Sequence[Panel]) -> Iterator[Panel]:
+    """Each with the place where it stands."""
+    x = y = height = 0
+    for each in panels:
+        size = each["gridPos"]
+        if x + size["w"] > 24:
+            x, y, height = 0, y + height, 0
+        yield {**each, "gridPos": {**size, "x": x, "y": y}}
+        x, height = x + size["w"], max(height, size["h"])
+
+
+def main() -> int:
+    """Write, or check."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    stale = []
+    for made in (answers(), operations()):
+        path = TARGET / f"{made['uid']}.json"
+        text = json.dumps(made, indent=2) + "\n"
+        if check and (not path.exists() or path.read_text() != text):
+            stale.append(path.name)
+        elif not check:
+            path.write_text(text)
+    if stale:
+        print(f"not what tools/dashboards.py writes: {', '.join(stale)}; run it", file=sys.stderr)
+    return len(stale) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
