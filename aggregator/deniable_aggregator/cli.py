@@ -11,13 +11,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from deniable import Charge, Collection, CollectionError, Credentials, StateError, ledger, transcript
+from deniable import (
+    Charge,
+    Collection,
+    CollectionError,
+    Credentials,
+    StateError,
+    UnknownMetricError,
+    ledger,
+    transcript,
+)
 from deniable.codegen import generate
 from deniable_aggregator import demo
 from deniable_aggregator.access import Access
 from deniable_aggregator.estimate_service import answering
 from deniable_aggregator.planning import fleet
-from deniable_aggregator.planning.check import findings
+from deniable_aggregator.planning.audit import Finding, audit
+from deniable_aggregator.planning.check import findings, reasons
 from deniable_aggregator.planning.truth import Truth, TruthError
 from deniable_aggregator.query import analyst_of
 from deniable_aggregator.remote import Reader, RemoteError
@@ -46,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.run(options)
     except (
         CollectionError,
+        UnknownMetricError,
         TruthError,
         RemoteError,
         StateError,
@@ -64,7 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="deniable", description="Telemetry that the people it counts can deny.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for add in (_add_demo, _add_serve, _add_estimates, _add_check, _add_simulate, _add_ledger, _add_codegen):
+    for add in (
+        _add_demo,
+        _add_serve,
+        _add_estimates,
+        _add_check,
+        _add_audit,
+        _add_simulate,
+        _add_ledger,
+        _add_codegen,
+    ):
         add(commands)
     return parser
 
@@ -96,10 +116,11 @@ def _add_demo(commands: Any) -> None:
     parser.add_argument("--devices", type=_positive, default=10_000, help="how many devices report (10,000)")
     parser.add_argument("--once", action="store_true", help="exit after the table")
     parser.add_argument("--listen", default=_ENDPOINT, help=f"where to serve ({_ENDPOINT})")
+    _add_http(parser)
 
 
 def _demo(options: Any) -> None:
-    asyncio.run(demo.run(options.devices, options.once, options.listen))
+    asyncio.run(demo.run(options.devices, options.once, options.listen, options.http))
 
 
 # serve
@@ -295,6 +316,42 @@ def _check(options: Any) -> None:
     print(f"\nA device spends at most {spent:.4g} an epoch, of a budget of {float(collection.budget.epoch):.4g}.")
     for finding in findings(collection):
         print(f"- {finding}")
+    why = list(reasons(collection))
+    if why:
+        print("\nVariances of one report's estimate, beside that of the mechanism above:")
+        print("\n".join(f"- {reason}" for reason in why))
+
+
+# audit
+
+
+def _add_audit(commands: Any) -> None:
+    parser = _command(
+        commands, "audit", _audit, "epsilon, measured from what is sent, beside what is claimed", "metrics.toml"
+    )
+    parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
+    parser.add_argument("--reports", type=_positive, default=200_000, help="of each of two answers (%(default)s)")
+    parser.add_argument("--metric", default="", help="only this metric")
+
+
+def _audit(options: Any) -> None:
+    collection = Collection.load(options.collection)
+    metrics = [collection.metric(options.metric)] if options.metric else list(collection.metrics.values())
+    progress = Progress("metrics audited", len(metrics))
+    found: list[Finding] = []
+    for done, metric in enumerate(metrics, 1):
+        found += audit(metric, options.reports)
+        progress(done)
+    rows = [
+        (each.metric, each.claim, f"{each.claimed:.4g}", f"{each.measured:.4g}", "holds" if each.holds else "broken")
+        for each in found
+    ]
+    header = ("metric", "claim", "claimed", "measured, at least", "")
+    print(table(header, rows, (False, False, True, True, False)))
+    print(f"\nMeasured with {found[0].confidence:.4%} confidence each. What is measured can only disprove a claim.")
+    broken = [f"{each.metric} ({each.claim})" for each in found if not each.holds]
+    if broken:
+        raise _UsageError(f"{len(broken)} of {len(found)} claims are disproved: {', '.join(broken)}")
 
 
 # simulate

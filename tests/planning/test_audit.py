@@ -1,0 +1,152 @@
+"""The audit: what it measures is at most the claim, and near it; and more than the claim where that is not true.
+
+A measured epsilon is too large by chance less than once in a million claims, and too small for these tests as seldom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from deniable import Collection, Epsilon, Metric
+from deniable.mechanisms import MECHANISMS
+from deniable_aggregator.planning.audit import Finding, audit
+from planning.everything import COLLECTION, collection
+
+MORE = """
+[metrics.exposed]
+kind = "vector"
+description = "d"
+epsilon = {epsilon}
+dimensions = 1
+clip = 1
+norm = "l2"
+delta = 0.02
+fleet = 40
+[metrics.weight]
+kind = "vector"
+description = "d"
+epsilon = {epsilon}
+dimensions = 1
+clip = 1
+norm = "l1"
+"""
+"""A delta of two per cent shows in samples; those that fleets can afford do not."""
+REPORTS = {
+    "yes": 400_000,
+    "subset": 600_000,
+    "points": 600_000,
+    "drawn": 400_000,
+    "languages": 600_000,
+    "errors": 400_000,
+    "minutes": 800_000,
+    "grade": 1_000_000,
+    "plugins": 1_000_000,
+    "weight": 800_000,
+    "minutes_noise": 1_200_000,
+    "yes_remembered": 1_000_000,
+    "named": 4_000_000,
+    "exposed": 4_000_000,
+    "plugins_remembered": 1_200_000,
+}
+"""Metrics with every mechanism, and as many reports as tell 0.9 and 1.15 from 1: of rare events there are more."""
+FEW = 100_000
+"""Reports that tell 0.7 and 1.4 from 1."""
+QUICK = [name for name, reports in REPORTS.items() if reports <= 1_000_000 and not name.endswith("remembered")]
+
+
+def metrics(epsilon: str) -> dict[str, Metric]:
+    """All of them, at one epsilon."""
+    more = Collection.loads(COLLECTION + MORE.format(epsilon=epsilon)).metrics
+    return {**collection(float(epsilon)).metrics, **more}
+
+
+ONE, WRONG, VERY_WRONG = metrics("1"), metrics("1.15"), metrics("1.4")
+QUICKLY = pytest.mark.parametrize("name", QUICK)
+DEEPLY = pytest.mark.parametrize("name", REPORTS)
+
+
+def by_claim(findings: list[Finding]) -> dict[str, Finding]:
+    """The findings, by the claim."""
+    return {finding.claim: finding for finding in findings}
+
+
+def check_honest(name: str, reports: int, least: float) -> None:
+    """At epsilon 1 it measures at most 1, and at least so much; every claim holds."""
+    found = by_claim(audit(ONE[name], reports))
+    assert all(finding.holds for finding in found.values()), found
+    assert found["epsilon"].claimed == 1
+    assert found["epsilon"].measured >= least, found
+    assert (ONE[name].instantaneous is not None) == ("instantaneous_epsilon" in found)
+
+
+def check_broken(metric: Metric, reports: int) -> None:
+    """Built for a larger epsilon and claiming 1, it measures more than 1."""
+    broken = replace(metric, epsilon=Epsilon.of(1))
+    assert not by_claim(audit(broken, reports))["epsilon"].holds
+
+
+def test_every_mechanism_is_audited() -> None:
+    """No mechanism gets into a collection file without being audited here."""
+    assert {ONE[name].columns[0].mechanism.name for name in REPORTS} == set(MECHANISMS)
+
+
+@QUICKLY
+def test_an_honest_metric_measures_no_more_than_it_claims(name: str) -> None:
+    """And not much less."""
+    check_honest(name, FEW, 0.7)
+
+
+@QUICKLY
+def test_a_metric_that_spends_40_percent_more_is_caught(name: str) -> None:
+    """Whatever its mechanism."""
+    check_broken(VERY_WRONG[name], FEW)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(1800)
+@DEEPLY
+def test_every_mechanism_measures_what_it_claims(name: str) -> None:
+    """The long version: between 0.9 and 1."""
+    check_honest(name, REPORTS[name], 0.9)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(1800)
+@DEEPLY
+def test_every_mechanism_that_spends_15_percent_more_is_caught(name: str) -> None:
+    """The long version."""
+    check_broken(WRONG[name], REPORTS[name])
+
+
+def test_an_instantaneous_claim_that_is_wrong_is_caught() -> None:
+    """What one report tells of what is remembered is a claim of its own."""
+    metric = ONE["yes_remembered"]
+    assert metric.instantaneous is not None
+    honest = by_claim(audit(metric, 50_000))["instantaneous_epsilon"]
+    assert honest.claimed == 0.5
+    assert 0.4 <= honest.measured <= 0.5
+    less = replace(metric, instantaneous=Epsilon.of(float(metric.instantaneous) / 1.4))
+    assert not by_claim(audit(less, 50_000))["instantaneous_epsilon"].holds
+
+
+def test_a_column_that_depends_on_the_answer_gives_it_away() -> None:
+    """Devices that answer the flag that is set, instead of a drawn one, are found out whatever they say of it."""
+
+    class Careless(type(ONE["drawn"].kind)):  # type: ignore[misc]
+        def encode(self, value: list[str], *_: object) -> tuple[int, int]:
+            return (0, 1) if value else (1, 0)
+
+    kind = ONE["drawn"].kind
+    careless = replace(ONE["drawn"], kind=Careless(kind.flags))  # type: ignore[attr-defined]
+    (finding,) = audit(careless, 20_000)
+    assert finding.measured > 5
+
+
+def test_few_reports_prove_nothing() -> None:
+    """Two reports, and no reports of some columns, are no proof of anything."""
+    for metric in ONE.values():
+        for finding in audit(metric, 2):
+            assert finding.measured == 0
+            assert finding.holds
