@@ -9,7 +9,7 @@ import numpy as np
 from deniable import Collection
 from deniable_aggregator.planning.population import Population
 
-__all__ = ["COLLECTION", "EVERYTHING", "VALUES", "populations"]
+__all__ = ["COLLECTION", "EVERYTHING", "TEXT", "VALUES", "collection", "populations"]
 
 COLLECTION = """
 [collection]
@@ -73,12 +73,18 @@ VALUES: dict[str, list[Any]] = {
 """For every metric some values, each as frequent as the others."""
 
 
-def collection(epsilon: float) -> Collection:
-    """All metrics at one epsilon."""
+def text(epsilon: float) -> str:
+    """The file with all metrics at one epsilon."""
     metrics = [METRIC.format(name=name, epsilon=epsilon, rest=rest) for name, rest in METRICS.items()]
-    return Collection.loads(COLLECTION + "".join(metrics))
+    return COLLECTION + "".join(metrics)
 
 
+def collection(epsilon: float) -> Collection:
+    """The collection of that file."""
+    return Collection.loads(text(epsilon))
+
+
+TEXT = text(2.0)
 EVERYTHING = collection(2.0)
 
 

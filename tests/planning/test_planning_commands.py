@@ -1,0 +1,90 @@
+"""The commands `audit`, `check` and `simulate`, as people run them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deniable.mechanisms import RandomizedResponse
+from deniable_aggregator.cli import main
+from planning.everything import EVERYTHING, TEXT
+from support.commands import EDITOR, deniable, serving
+
+TRUTH = """
+[dark_mode]
+values = [true]
+[crashed]
+values = [true, false]
+[session_minutes]
+values = [10, 30]
+[browser]
+values = ["firefox", "safari"]
+"""
+
+
+def test_a_whole_collection_is_audited(tmp_path: Path) -> None:
+    """Every claim of every kind has a row; nothing is disproved; progress is told."""
+    path = tmp_path / "metrics.toml"
+    path.write_text(TEXT)
+    audited = deniable("audit", path, "--reports", "2000", timeout=100)
+    assert audited.returncode == 0, audited.stderr
+    rows = [line.split() for line in audited.stdout.splitlines() if line.endswith("holds")]
+    claims = [(metric.name, "epsilon") for metric in EVERYTHING.metrics.values()]
+    claims += [(m.name, "instantaneous_epsilon") for m in EVERYTHING.metrics.values() if m.instantaneous]
+    assert sorted((row[0], row[1]) for row in rows) == sorted(claims)
+    assert f"metrics audited: {len(EVERYTHING.metrics)} of {len(EVERYTHING.metrics)}" in audited.stderr
+
+
+def test_a_device_that_tells_the_truth_is_disproved(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line names the metric and the claim, and the exit code is 2."""
+    monkeypatch.setattr(RandomizedResponse, "randomize", lambda _, value: value)
+    assert main(["audit", str(EDITOR), "--metric", "dark_mode", "--reports", "1000"]) == 2
+    shown = capsys.readouterr()
+    assert re.search(r"dark_mode +epsilon +1 +[3-9]\.\d+ +broken", shown.out)
+    assert shown.err.splitlines()[-1] == "deniable: 1 of 1 claims are disproved: dark_mode (epsilon)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("--metric", "dork_mode"), "did you mean 'dark_mode'?"), (("--reports", "0"), "must be at least 1")],
+)
+def test_what_can_not_be_audited_is_one_line_and_exit_code_2(arguments: tuple[str, ...], words: str) -> None:
+    """A mistake ends in a line that tells the next step."""
+    shown = deniable("audit", EDITOR, *arguments)
+    assert shown.returncode == 2
+    assert words in shown.stderr.splitlines()[-1]
+
+
+def test_check_says_what_else_could_ask() -> None:
+    """For every metric that several mechanisms could ask, how much less certain the answer would be."""
+    shown = deniable("check", EDITOR).stdout
+    assert re.search(r"- browser: subset_selection 1 times, projective_geometry 1\.\d+ times", shown)
+    assert re.search(r"- session_minutes: one_bit 1\.\d+ times, laplace \d\.\d+ times", shown)
+    assert "- dark_mode" not in shown
+
+
+@pytest.mark.parametrize("fast", ["--fast", "--no-fast"])
+def test_a_fleet_reports_one_by_one_or_through_one_stream(tmp_path: Path, fast: str) -> None:
+    """Either way every device is counted once."""
+    truth = tmp_path / "truth.toml"
+    truth.write_text(TRUTH)
+    with serving(tmp_path / "data", EDITOR) as endpoint:
+        arguments = ("--devices", "500", "--truth", truth, "--endpoint", endpoint)
+        simulated = deniable("simulate", EDITOR, *arguments, fast)
+        assert simulated.returncode == 0, simulated.stderr
+        assert "500 of 500" in simulated.stderr
+        table = deniable("estimates", "--endpoint", endpoint).stdout
+        assert table.count("500") >= 8
+
+
+def test_a_fleet_without_an_aggregator_says_so(tmp_path: Path) -> None:
+    """One line and exit code 2."""
+    truth = tmp_path / "truth.toml"
+    truth.write_text(TRUTH)
+    simulated = deniable("simulate", EDITOR, "--devices", "5", "--truth", truth, "--endpoint", "127.0.0.1:1")
+    assert simulated.returncode == 2
+    assert "is the aggregator running there?" in simulated.stderr.splitlines()[-1]
