@@ -61,7 +61,7 @@ def bounds(metric: Metric) -> tuple[float, float] | None:
     if "clip" in parameters:
         return -_number(parameters["clip"]), _number(parameters["clip"])
     if "values" in parameters:  # ranks
-        return 0.0, float(len(parameters["values"]) - 1)
+        return 1.0, float(len(parameters["values"]))
     return None
 
 

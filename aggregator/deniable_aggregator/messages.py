@@ -75,7 +75,7 @@ def _row_message(found: Answer, place: int) -> pb.EstimateRow:
         return "" if value is None else text(value, row.measure, places)
 
     consistent = found.consistent[place]
-    truth = found.truth[place] if found.truth else None
+    truth = _known(found.truth[place]) if found.truth else None
     return pb.EstimateRow(
         label=row.label,
         value=_known(row.value),

@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import re
+import signal
+import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +19,8 @@ import deniable as sdk
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.cli import main
-from support.commands import EDITOR, deniable, serving
+from support.commands import COMMAND, EDITOR, deniable, serving
+from support.prometheus import until
 
 TRUTH = """
 [dark_mode]
@@ -29,6 +33,13 @@ values = [10, 30]
 [browser]
 values = ["firefox", "safari"]
 """
+
+
+def fetched(url: str) -> str:
+    """What a page says."""
+    with urllib.request.urlopen(url, timeout=20) as response:
+        text: str = response.read().decode()
+    return text
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +66,36 @@ def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
     # Of 9 or more intervals of 95%, 7 or more miss by chance once in 20 million times.
     assert int(held[2]) >= 9
     assert int(held[2]) - int(held[1]) < 7
+
+
+def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: Path) -> None:
+    """Until Ctrl-C: earlier days and more devices report, and each answer comes with what it should be."""
+    command: list[str | Path] = [
+        COMMAND,
+        "demo",
+        "--devices",
+        "400",
+        "--listen",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as demo:
+        assert demo.stdout
+        line = next(line for line in demo.stdout if "The page is at" in line)
+        page = line.split(" at ")[1].split(",")[0].rstrip("/")
+        assert 'data-demo="true"' in fetched(page)
+        asked = f"{page}/api/v1/collections/editor/overview"
+        until(lambda: len(json.loads(fetched(asked))["trends"][0]["epochs"]) == 8, "seven earlier days have reported")
+        before = json.loads(fetched(asked))["estimates"]
+        row = next(each for each in before if each["metric"] == "dark_mode")["rows"][0]
+        assert row["truthText"] == "62.00%"
+        # 400 devices at epsilon 1: the standard error is 0.05, and seven of them are exceeded once in 10^11 times.
+        assert row["value"] == pytest.approx(row["truth"], abs=0.35)
+        reports = int(before[0]["reports"])
+        until(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(30) == 0
 
 
 def test_estimates_come_as_a_table_json_and_csv(endpoint: str) -> None:

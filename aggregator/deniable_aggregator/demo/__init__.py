@@ -1,28 +1,31 @@
-"""The demo: a fleet of simulated devices against a real aggregator on an embedded store."""
+"""The demo: a fleet of simulated devices against a real aggregator on an embedded store, with the page open."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import signal
+import sys
 import tempfile
 import time
+import webbrowser
 from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from deniable import Collection
 from deniable_aggregator.answers import Target, truth
 from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.demo.fleet import Fleet
 from deniable_aggregator.digits import decimals, text
 from deniable_aggregator.estimate_service import estimates_of
-from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.truth import Truth
-from deniable_aggregator.query import Analyst, Answer, Query, analyst_of
+from deniable_aggregator.query import Answer, Query, analyst_of
 from deniable_aggregator.server import Server, Settings, layout_of
 from deniable_aggregator.terminal import Progress, table
+from deniable_aggregator.web import Site
 
 __all__ = ["run"]
 
@@ -33,65 +36,72 @@ def _loaded() -> tuple[Collection, Truth]:
         return collection, Truth.load(room / "truth.toml", collection)
 
 
-async def run(devices: int, once: bool, listen: str) -> None:
-    """Start an aggregator, let a fleet report to it, show what comes out beside the truth, and keep serving."""
-    collection, of_fleet = _loaded()
-    analysts = analyst_of(Catalog([collection]))
+async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
+    """Start an aggregator, let a fleet report to it, show what comes out beside the truth, and go on."""
+    collection, of_today = _loaded()
+    epoch = collection.epoch_at(time.time())
+    fleet = Fleet(collection, of_today, epoch)
+    analysts = analyst_of(Catalog([collection]), fleet.truth)
+    site = None if once or http is None else Site(http, analysts, demo=True)
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as directory:
         settings = Settings(listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0)
-        server = Server(settings, [layout_of(collection)], [estimates_of(analysts)])
+        beside = [site.beside] if site else []
+        server = Server(settings, [layout_of(collection)], [estimates_of(analysts)], beside)
         await server.start()
         try:
             endpoint = f"127.0.0.1:{server.port}"
-            print(await _reported(collection, of_fleet, devices, endpoint, analysts(server.store)))  # noqa: T201
+            progress = Progress("devices that have reported", devices)
+            values = await fleet.report(devices, endpoint, epoch, progress)
+            query = Query(last_epoch=epoch, target=Target.REPORTING)
+            answers = await analysts(server.store).answers(collection.name, query)
+            print(_shown(collection, answers, values, devices))  # noqa: T201
             if not once:
-                print(  # noqa: T201
-                    f"\nServing on {endpoint}; ask it yourself, in another terminal:\n"
-                    "    .venv/bin/deniable estimates\nCtrl-C ends the demo."
-                )
-                await _interrupted()
+                _invite(endpoint, site)
+                await _until_interrupted(fleet.keep_reporting(devices, endpoint))
         finally:
             await server.drain()
 
 
-async def _reported(collection: Collection, of_fleet: Truth, devices: int, endpoint: str, analyst: Analyst) -> str:
-    generator = np.random.default_rng()
-    values = of_fleet.draw(devices, generator)
-    epoch = collection.epoch_at(time.time())
-    progress = Progress("devices that have reported", devices)
-    send = fleet.forward if devices > fleet.LARGE else fleet.report
-    await send(collection, values, endpoint, epoch, generator, progress)
-    answers = await analyst.answers(collection.name, Query(last_epoch=epoch, target=Target.REPORTING))
-    return _shown(collection, answers, values, devices)
+def _invite(endpoint: str, site: Site | None) -> None:
+    """Say where things are, and open the page where there is somebody to look at it."""
+    page = f"The page is at {site.url}, and its fleet keeps reporting. " if site else ""
+    print(  # noqa: T201
+        f"\n{page}Serving on {endpoint}; ask it yourself, in another terminal:\n"
+        "    .venv/bin/deniable estimates --watch\nCtrl-C ends the demo.",
+        flush=True,
+    )
+    screen = sys.platform in {"darwin", "win32"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+    if site and screen and sys.stdout.isatty():
+        webbrowser.open(site.url)
 
 
-async def _interrupted() -> None:
+async def _until_interrupted(work: Any) -> None:
+    """Go on with something until Ctrl-C, or until it fails."""
     end = asyncio.Event()
     for ending in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(ending, end.set)
-    await end.wait()
+    working, ended = asyncio.create_task(work), asyncio.create_task(end.wait())
+    await asyncio.wait({working, ended}, return_when=asyncio.FIRST_COMPLETED)
+    ended.cancel()
+    working.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await working
 
 
 def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, Sequence[Any]], devices: int) -> str:
     rows, held = [], 0
     for found in answers:
-        metric = collection.metrics[found.estimate.metric]
+        metric = collection.metrics[found.metric.name]
         for row, true in zip(found.estimate.rows, truth(metric, values[metric.name]), strict=True):
             holds = row.low <= true <= row.high
             held += holds
-            shown = [
-                text(each, row.measure, decimals(metric, row.measure))
-                for each in (true, row.value, row.low, row.high)
-            ]
+            places = decimals(metric, row.measure)
+            said, low, high, asked = (
+                text(each, row.measure, places) for each in (row.value, row.low, row.high, true)
+            )
+            ends = f"{low} to {high}"
             rows.append(
-                [
-                    f"{metric.name}: {row.label}",
-                    shown[0],
-                    shown[1],
-                    f"{shown[2]} to {shown[3]}",
-                    "yes" if holds else "no",
-                    str(metric.epsilon),
-                ]
+                (f"{metric.name}: {row.label}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
             )
     header = ("answer", "truth", "estimate", "95% interval", "holds the truth", "epsilon spent")
     right = (False, True, True, True, False, True)

@@ -1,0 +1,105 @@
+"""The demo's fleet: what its devices would answer, day by day, and how they keep reporting.
+
+words:
+  drift  earlier days differ from today a little, so that there is something to see over time
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from deniable import Collection, Metric
+from deniable_aggregator.answers import Measure, answer, truth
+from deniable_aggregator.planning import fleet
+from deniable_aggregator.planning.truth import Truth
+
+__all__ = ["Fleet"]
+
+_DAYS = 7
+"""So many earlier days report, too: as many as are still accepted."""
+_FEWER = 4
+"""Earlier days have a part of today's devices."""
+_DRIFT = 0.04
+"""An answer's odds change by about so much a day."""
+_WHOLE = 10_000
+"""Weights of a day are rounded to parts of this, so that the truth is exact."""
+_TOGETHER = 40
+_EVERY_SECONDS = 2.0
+
+
+class Fleet:
+    """Simulated devices, and the truth about them."""
+
+    def __init__(self, collection: Collection, today: Truth, epoch: int) -> None:
+        self._collection = collection
+        self._today = today
+        self._epoch = epoch
+        self._devices: Counter[int] = Counter()
+        self._generator = np.random.default_rng()
+
+    async def report(self, devices: int, endpoint: str, epoch: int, progress: Any) -> Mapping[str, Sequence[Any]]:
+        """So many devices report for an epoch; what they would have answered plainly."""
+        values = self._on(epoch).draw(devices, self._generator)
+        send = fleet.forward if devices > fleet.LARGE else fleet.report
+        await send(self._collection, values, endpoint, epoch, self._generator, progress)
+        self._devices[epoch] += devices
+        return values
+
+    async def keep_reporting(self, devices: int, endpoint: str) -> None:
+        """The days before, and then more and more devices today."""
+        for epoch in range(self._epoch - 1, self._epoch - 1 - _DAYS, -1):
+            await self.report(max(devices // _FEWER, 1), endpoint, epoch, _silent)
+        while True:
+            await self.report(_TOGETHER, endpoint, self._epoch, _silent)
+            await asyncio.sleep(_EVERY_SECONDS)
+
+    def truth(self, metric: Metric, window: range, segment: Mapping[str, str]) -> list[float] | None:
+        """What the rows of a metric's answer would say of everybody who is asked in these epochs.
+
+        Answers do not depend on the segment; how many devices are in one, which a total needs, nobody has counted.
+        """
+        own = {epoch: self._devices[epoch] for epoch in window if self._devices[epoch]}
+        if not own:
+            return None
+        devices = sum(own.values())
+        days = np.array([self._row_truth(metric.name, epoch) for epoch in own])
+        mean = np.average(days, axis=0, weights=list(own.values()))
+        everybody = math.nan if segment else devices
+        totals = _totals(metric)
+        return [value * everybody if total else value for value, total in zip(mean.tolist(), totals, strict=True)]
+
+    @lru_cache(maxsize=256)  # noqa: B019 - there is one fleet, which lives as long as the process
+    def _row_truth(self, name: str, epoch: int) -> list[float]:
+        """The rows for one day, totals as of one device."""
+        metric = self._collection.metrics[name]
+        values, weights = self._on(epoch).values[name]
+        asked = [value for value, weight in zip(values, weights, strict=True) for _ in range(round(weight))]
+        rows = truth(metric, asked)
+        return [row / len(asked) if total else row for row, total in zip(rows, _totals(metric), strict=True)]
+
+    @lru_cache(maxsize=64)  # noqa: B019
+    def _on(self, epoch: int) -> Truth:
+        """The truth of an epoch: today's, with the odds of every other value moved."""
+        ago = self._epoch - epoch
+        moved = {}
+        for name, (values, weights) in self._today.values.items():
+            tilted = [weight * math.exp(_DRIFT * ago * (-1) ** place) for place, weight in enumerate(weights)]
+            scale = _WHOLE / sum(tilted)
+            moved[name] = values, [float(round(weight * scale)) for weight in tilted]
+        return Truth(moved)
+
+
+def _totals(metric: Metric) -> list[bool]:
+    empty = [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
+    return [row.measure is Measure.TOTAL for row in answer(metric, empty).rows]
+
+
+def _silent(done: int) -> None:
+    del done
