@@ -49,7 +49,7 @@ system-tools:
 	  echo "Installing chromium and prometheus (once)..."; \
 	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
 	    chromium prometheus > /dev/null; \
-	else echo "The tests need$$missing: sudo apt-get install chromium prometheus"; exit 2; fi
+	else echo "Tests that need$$missing are skipped; to run them: sudo apt-get install chromium prometheus"; fi
 
 test: $(READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,9 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from support.commands import COMMAND, ROOT
+from support.programs import program
 
 __all__ = ["DEPLOY", "Served", "free_port", "promtool", "query", "rules", "scraping", "served", "until"]
 
@@ -78,14 +76,6 @@ def free_port() -> int:
         chosen.bind(("127.0.0.1", 0))
         port: int = chosen.getsockname()[1]
         return port
-
-
-def program(name: str) -> str:
-    """A program of Debian's prometheus package."""
-    found = shutil.which(name)
-    if not found:
-        pytest.fail(f"no {name} here: `make system-tools` installs it, or says how")
-    return found
 
 
 def promtool(*arguments: str | Path, given: str | None = None) -> subprocess.CompletedProcess[str]:

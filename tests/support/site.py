@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -23,6 +22,7 @@ from deniable_aggregator.estimate_service import estimates_of
 from deniable_aggregator.query import Truth, analyst_of
 from deniable_aggregator.server import Server, Settings, layout_of
 from deniable_aggregator.web import Site
+from support.programs import program
 from support.stored import put
 
 __all__ = ["Running", "browser", "chromium", "running", "until", "watched"]
@@ -120,10 +120,7 @@ def running(*collections: Collection, truth: Truth | None = None) -> Iterator[Ru
 
 def chromium() -> str:
     """The browser's program."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    pytest.fail("no chromium here: `make system-tools` installs it, or says how")
+    return program("chromium", "chromium-browser", "google-chrome")
 
 
 @contextlib.contextmanager
