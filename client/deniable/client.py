@@ -37,7 +37,7 @@ from deniable.collection import Collection
 from deniable.consent import Consent
 from deniable.errors import StateError, UnknownMetricError
 from deniable.ledger import Charge, charges, settle
-from deniable.state import State, count, get, health, put
+from deniable.state import BusyError, State, count, get, health, put
 from deniable.transcript import Entry
 from deniable.upload import Credentials
 
@@ -306,7 +306,8 @@ class Client:
 
     def _fail(self, error: StateError) -> None:
         self._trouble = str(error)
-        if self._strict and threading.current_thread() is not self._worker:
+        mine = threading.current_thread() is not self._worker
+        if self._strict and mine and not isinstance(error, BusyError):
             raise error
         self._say(f"{error}: values stay in memory while their epoch lasts, and nothing is answered")
 
@@ -388,7 +389,7 @@ class Client:
     def _write(self, *, everything: bool = False, patience: float = 10.0) -> None:
         """Move what was recorded into the file, and seal the epochs that have ended, or all of them."""
         if not self._writing.acquire(timeout=max(0.0, patience)):
-            raise StateError("another thread takes long to write")
+            raise BusyError("another thread takes long to write")
         try:  # one at a time, so that what was recorded first is merged first
             with self._lock:
                 recorded, self._recorded = self._recorded, {}

@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 
 from deniable.errors import StateError
 
-__all__ = ["State", "count", "get", "health", "put", "reading"]
+__all__ = ["BusyError", "State", "count", "get", "health", "put", "reading"]
 
 _Result = TypeVar("_Result")
 
@@ -67,6 +67,10 @@ _PATIENCE_SECONDS = 10.0
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _SUFFIXES = ("", "-journal")
+
+
+class BusyError(StateError):
+    """Another process, or thread, has held the file for longer than there was patience."""
 
 
 class _DamagedError(StateError):
@@ -110,8 +114,10 @@ class State:
                 mended = True
                 self._set_aside(str(error))
             except sqlite3.Error as error:
-                if _code(error) not in _BUSY or time.monotonic() >= end:
+                if _code(error) not in _BUSY:
                     raise StateError(f"{self._name}: {error}") from error
+                if time.monotonic() >= end:
+                    raise BusyError(f"{self._name}: {error}") from error
                 time.sleep(0.01)
             except OSError as error:
                 raise StateError(f"{self._name}: {error}") from error

@@ -1,0 +1,220 @@
+"""Chaos: 200 devices whose clocks jump, killed at random, against an aggregator that dies and returns.
+
+Every device has a name of its own and answers with it, at an epsilon that makes a lie rarer than once in 10^10
+answers: so each counter of the aggregator is about one device and one epoch, and must be 0 or 1. Devices live 25 to a
+process; they die with it, in the middle of whatever they do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from deniable import Charge, Collection, Entry, ledger, transcript
+from deniable_aggregator.store import CounterKey, EmbeddedStore, Store
+from support.aggregators import running
+
+DEVICES, HOMES = 200, 8
+HOUR = 3600
+EPOCH_BUDGET, LIFETIME = 32.0, 170.0
+COLLECTION = f"""
+[collection]
+name = "chaos"
+epoch = "1h"
+owner = "telemetry@example.org"
+[budget]
+epoch = {EPOCH_BUDGET}
+lifetime = {LIFETIME}
+[metrics.who]
+kind = "category"
+description = "The device's name"
+mechanism = "randomized_response"
+epsilon = 30
+values = {[f"d{number}" for number in range(DEVICES)]}
+[metrics.dark]
+kind = "boolean"
+description = "Whether it is dark"
+epsilon = 1
+[metrics.same]
+kind = "boolean"
+description = "Whether it is still dark"
+epsilon = 1
+memoize = true
+remembered_answers = 2
+"""
+
+HOME = """
+import logging, random, sys, time
+import deniable
+logging.disable()
+collection, endpoint, home = deniable.Collection.load(sys.argv[1]), sys.argv[2], sys.argv[3]
+first, number = int(sys.argv[4]), int(sys.argv[5])
+class Device:
+    def __init__(self, name):
+        self.name, self.offset = name, 0.0
+        settings = deniable.Settings(
+            write_behind=0.05, upload_window=0.0, deadline=2.0, transcript_days=1e6,
+            clock=lambda: time.time() + self.offset,
+        )
+        self.client = deniable.Client(
+            collection, endpoint=endpoint, state=f"{home}/{name}.db", consent=deniable.Consent.GRANTED,
+            settings=settings, strict=True,
+        )
+    def live(self):
+        if random.random() < 0.4:  # an aggregator takes the last eight hours, and one ahead
+            far = random.random() < 0.1
+            self.offset = random.uniform(-30 * 86400, 30 * 86400) if far else random.uniform(-9 * 3600, 2 * 3600)
+        self.client.record("who", self.name)
+        self.client.record("dark", True)
+        self.client.record("same", random.random() < 0.5)
+        if random.random() < 0.5:
+            self.client.flush(0.0)
+devices = [Device(f"d{first + place}") for place in range(number)]
+print("living", flush=True)
+while True:
+    for device in devices:
+        device.live()
+        time.sleep(0.001)
+"""
+
+
+class Home:
+    """A process with some of the devices."""
+
+    def __init__(self, file: Path, endpoint: str, place: int) -> None:
+        number = DEVICES // HOMES
+        self._command = [sys.executable, "-c", HOME, *map(str, (file, endpoint, file.parent, place * number, number))]
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def die(self) -> None:
+        """Kill it."""
+        assert self._process.poll() is None, "it ended by itself"
+        self._process.kill()
+        self._process.wait()
+
+    def live_again(self) -> None:
+        """Start it again, with the same state files."""
+        self._process = self._start()
+
+
+@contextlib.contextmanager
+def homes(file: Path, endpoint: str) -> Iterator[list[Home]]:
+    """All devices; killed in the end."""
+    own = [Home(file, endpoint, place) for place in range(HOMES)]
+    try:
+        yield own
+    finally:
+        for home in own:
+            home.die()
+
+
+async def chaos(file: Path, seconds: float, kills: int) -> None:
+    """Kill a home or the aggregator every now and then; whoever died comes back."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def serve(listen: str) -> str:
+            serving = running(file, "--data", file.parent / "data", listen=listen)
+            aggregator = await stack.enter_async_context(serving)
+            return aggregator.endpoint
+
+        endpoint = await serve("127.0.0.1:0")
+        with homes(file, endpoint) as own:
+            end = time.monotonic() + seconds
+            for kill in range(kills):
+                await asyncio.sleep(max(0.0, end - time.monotonic()) / (kills - kill) * random.uniform(0.5, 1.5))
+                if kill % 10 == 5:
+                    await stack.aclose()  # kills it, and waits until its store has gone too
+                    await asyncio.sleep(random.uniform(0.0, 0.5))
+                    await serve(endpoint)
+                else:
+                    home = random.choice(own)
+                    home.die()
+                    home.live_again()
+            await asyncio.sleep(1.0)
+
+
+@contextlib.asynccontextmanager
+async def counters_in(data: Path) -> AsyncIterator[Store]:
+    """What the aggregator has left behind."""
+    embedded = EmbeddedStore(data)
+    await embedded.start()
+    store = Store(embedded.url)
+    try:
+        await store.open()
+        yield store
+    finally:
+        await store.close()
+        await embedded.stop()
+
+
+async def counted(data: Path, collection: Collection, epochs: set[int]) -> Counter[tuple[int, int]]:
+    """How often each device was counted in each epoch."""
+    column = collection.metrics["who"].columns[0].number
+    async with counters_in(data) as store:
+        keys = [CounterKey(collection.digest, column, epoch, 0) for epoch in sorted(epochs)]
+        read = await store.read(keys)
+    return Counter({
+        (device, epoch): int(times)
+        for epoch, counters in zip(sorted(epochs), read, strict=True)
+        if counters is not None
+        for device, times in enumerate(counters)
+    })  # fmt: skip
+
+
+def check_ledger(charges: list[Charge]) -> None:
+    """It is within every limit, and nothing was answered twice."""
+    assert sum(charge.epsilon for charge in charges) <= LIFETIME
+    answered = Counter((charge.metric, charge.start) for charge in charges)
+    assert set(answered.values()) <= {1}
+    for start in {charge.start for charge in charges}:
+        assert sum(charge.epsilon for charge in charges if charge.start == start) <= EPOCH_BUDGET
+
+
+def fates(entries: list[Entry]) -> dict[int, str]:
+    """What became of a device's name in each epoch."""
+    own = [(entry.start // HOUR, entry.fate) for entry in entries if entry.metric == "who"]
+    assert len(dict(own)) == len(own), "reported twice for one epoch"
+    return dict(own)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "kills"),
+    [(5, 26), pytest.param(600, 3000, marks=[pytest.mark.deep, pytest.mark.timeout(3600)])],
+    ids=["short", "long"],
+)
+def test_whatever_dies_every_ledger_holds_and_nothing_is_lost_or_doubled(
+    tmp_path: Path, seconds: float, kills: int
+) -> None:
+    """No ledger beyond its limits, no metric twice for an epoch, nothing sent that was not charged, and of what was
+    acknowledged everything is counted once."""
+    file = tmp_path / "chaos.toml"
+    file.write_text(COLLECTION)
+    asyncio.run(chaos(file, seconds, kills))
+    collection = Collection.load(file)
+    ledgers = [ledger.read(tmp_path / f"d{device}.db") for device in range(DEVICES)]
+    sent = [fates(transcript.read(tmp_path / f"d{device}.db")) for device in range(DEVICES)]
+    epochs = {charge.start // HOUR for charges in ledgers for charge in charges}
+    counts = asyncio.run(counted(tmp_path / "data", collection, epochs))
+    acknowledged = 0
+    for device in range(DEVICES):
+        check_ledger(ledgers[device])
+        charged = {charge.start // HOUR for charge in ledgers[device] if charge.metric == "who"}
+        assert sent[device].keys() <= charged
+        for epoch in epochs:
+            times, fate = counts[device, epoch], sent[device].get(epoch)
+            acknowledged += fate == "stored"
+            assert times in {"stored": {1}, "sent": {0, 1}, "refused": {0, 1}, None: {0}}[fate], (device, epoch)
+    assert sum(counts.values()) >= acknowledged > DEVICES
+    assert max(sum(charge.epsilon for charge in charges) for charges in ledgers) > LIFETIME - 30, "no limit was near"
