@@ -63,7 +63,7 @@ export class Choices {
     const windows = WINDOWS.map((number) => [number === 1 ? "" : String(number), number === 1 ? `one ${epochWord(seconds)}` : epochWord(seconds, number)]);
     const chosen = this.#given().get("last_epoch");
     const end = this.#newest ?? Number(chosen);
-    const ends = [["", this.#newest === undefined ? "the newest" : `the newest, ${epochName(this.#newest, seconds)}`]];
+    const ends = [["", this.#newest === undefined ? "the newest" : `${epochName(this.#newest, seconds)} (newest)`]];
     for (let ago = 1; end && ago <= 14; ago += 1) ends.push([String(end - ago), epochName(end - ago, seconds)]);
     if (chosen && !ends.some(([value]) => value === chosen)) ends.push([chosen, epochName(Number(chosen), seconds)]);
     swap(
