@@ -6,10 +6,10 @@ first used: an application that imports it and has not been asked to collect any
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # the module typing is a third of an empty interpreter's start
 if TYPE_CHECKING:
+    from typing import Any
+
     from deniable.accessor import Accessor
     from deniable.client import Client, Settings, Status
     from deniable.collection import Budget, Collection, Column, Metric, Report
@@ -75,6 +75,8 @@ _ROOM = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name not in _ROOM:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_ROOM[name]}"), name)

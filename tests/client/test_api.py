@@ -77,7 +77,7 @@ def test_type_checkers_see_the_names_where_they_are_at_home() -> None:
     """What is imported for type checkers only is, name by name, what is found when it is used."""
     tree = ast.parse(Path(deniable.__file__).read_text())
     (checked,) = (node for node in tree.body if isinstance(node, ast.If))
-    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom) and node.module != "typing"]
     seen = {str(node.module).partition(".")[2]: tuple(name.name for name in node.names) for node in imports}
     assert seen == deniable._ROOMS
 
