@@ -39,7 +39,7 @@ class Running:
     """An aggregator on a loop of its own."""
 
     def __init__(self, collections: Sequence[Collection], truth: Truth | None) -> None:
-        analysts = analyst_of(Catalog(collections), truth)
+        self.analyst_of = analysts = analyst_of(Catalog(collections), truth)
         self._directory = Path(tempfile.mkdtemp(prefix="deniable-site-"))
         self._site = Site("127.0.0.1:0", analysts, demo=truth is not None)
         settings = Settings(
