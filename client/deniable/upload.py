@@ -14,10 +14,8 @@ survive a fork, and a fork in the middle of a call breaks parent and child: so e
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -28,6 +26,8 @@ from typing import IO, TYPE_CHECKING, cast
 from deniable.randomness import WORD, word
 
 if TYPE_CHECKING:
+    import subprocess
+
     import grpc
 
 __all__ = [
@@ -191,6 +191,8 @@ class _Apart(Uploader):
 
     def send(self, request: bytes) -> Outcome | None:
         """The same; a process that ends without a word has not reached anybody."""
+        import subprocess
+
         if getattr(sys, "frozen", False) or not sys.executable:
             return Outcome(True, "unreachable", _LONG_WAIT, "a forked process leaves uploading to the next start")
         self._process = subprocess.Popen(
@@ -298,6 +300,8 @@ def after_fork_in_child() -> None:
 
 def is_loopback(endpoint: str) -> bool:
     """Whether an endpoint is on this machine, the only place that is reached without TLS."""
+    import ipaddress
+
     if endpoint.startswith(("unix:", "unix-abstract:")):
         return True
     host = endpoint.rpartition("/")[2].rpartition(":")[0].strip("[]")
