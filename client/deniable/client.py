@@ -545,9 +545,12 @@ def _check_forgetful(collection: Collection) -> None:
 
 
 _forking: list[Client] = []
+_fork = threading.Lock()
+"""Held by the thread that forks: two could fork at the same time."""
 
 
 def _before_fork() -> None:
+    _fork.acquire()
     upload.before_fork()
     _forking[:] = _clients
     for client in _forking:
@@ -559,9 +562,12 @@ def _after_fork_in_parent() -> None:
         client._after_fork_in_parent()  # noqa: SLF001
     _forking.clear()
     upload.after_fork_in_parent()
+    _fork.release()
 
 
 def _after_fork_in_child() -> None:
+    global _fork  # noqa: PLW0603
+    _fork = threading.Lock()
     for client in _forking:
         client._after_fork_in_child()  # noqa: SLF001
     _forking.clear()

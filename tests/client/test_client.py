@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import struct
@@ -411,6 +412,19 @@ def test_a_signal_handler_may_record() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
     device.close()
+
+
+def test_it_is_at_home_in_an_event_loop() -> None:
+    """Recording there holds nothing up; what waits for the network goes to a thread."""
+
+    async def application(device: Client) -> bool:
+        for _ in range(100):
+            device.record("minutes", 1)
+            await asyncio.sleep(0)
+        return await asyncio.to_thread(device.flush)
+
+    with answering() as endpoint, client(endpoint=endpoint.address) as device:
+        assert asyncio.run(application(device))
 
 
 def test_two_clients_of_one_file_answer_once(tmp_path: Path) -> None:

@@ -79,8 +79,8 @@ def most_right(chance: float) -> int:
 def test_averaging_a_memoized_metric_is_no_better_than_one_look() -> None:
     """At ln 3 an observer guesses 3 of 4 devices right, after one report and after many.
 
-    With fresh noise the same observer is wrong about two devices in 10^5, and about more than two of 300 once in
-    10^8 times: the attack works where it can.
+    With fresh noise the same observer is wrong about three devices in 10^5, and about more than two of 300 once
+    in 10^7 times: the attack works where it can.
     """
     once, many = guessed_right(MEMOIZED, 1), guessed_right(MEMOIZED, 60)
     assert max(once, many) <= most_right(0.75)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from datetime import timedelta
@@ -171,6 +172,26 @@ def test_an_endpoint_that_is_none_keeps_the_batch(endpoint: str) -> None:
 def test_only_this_machine_is_reached_without_tls(endpoint: str, local: bool) -> None:
     """Whatever is not certainly here is spoken to by TLS."""
     assert is_loopback(endpoint) is local
+
+
+def test_this_machine_is_reached_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the environment says of proxies."""
+    monkeypatch.setenv("http_proxy", f"http://{dead()}")
+    assert sent(lambda *_: b"").counted_as == "stored"
+
+
+def test_others_are_reached_by_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As gRPC does it: it is asked for a tunnel, and never sees what goes through."""
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        proxy.settimeout(10)
+        sending = threading.Thread(target=sent_to, args=("telemetry.example.org:443", 1.0))
+        sending.start()
+        connection, _ = proxy.accept()
+        with connection:
+            asked = connection.recv(1000)
+        sending.join()
+    assert asked.startswith(b"CONNECT telemetry.example.org:443 HTTP/1")
 
 
 def read(name: str) -> bytes:

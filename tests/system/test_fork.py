@@ -129,6 +129,34 @@ def test_500_forks_under_load_hang_nobody(tmp_path: Path) -> None:
     assert counted.keys() <= charged
 
 
+THREADS = """
+device = client()
+outcomes = []
+def forking():
+    for _ in range(20):
+        device.record("session_minutes", 1.0)
+        pid = os.fork()
+        if pid == 0:
+            device.record("dark_mode", True)
+            os._exit(0)
+        outcomes.append(ended(pid))
+threads = [threading.Thread(target=forking) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert outcomes == [0] * 80, outcomes
+assert device.flush(10.0)
+"""
+
+
+def test_threads_that_fork_at_the_same_time_do_not_wait_for_each_other_for_ever(tmp_path: Path) -> None:
+    """Four threads fork twenty times each; the client goes on."""
+    with answering() as endpoint:
+        run(THREADS, endpoint, tmp_path / "device.db")
+    assert answers(arrived(endpoint))["session_minutes", 277777] == 1
+
+
 BOTH = """
 parent = client(state + ".parent")
 parent.record("dark_mode", True)

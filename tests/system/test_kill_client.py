@@ -16,14 +16,14 @@ from deniable.ledger import read
 from support.commands import EDITOR
 from support.recording import recording
 
-KILLS = 25
+KILLS = 30
 EPOCH = 86400
 DEVICE = """
 import sys, time
 import deniable
 collection, endpoint, state, start = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
 begun = time.monotonic()
-clock = lambda: start + (time.monotonic() - begun) * 7 * 86400  # a week a second
+clock = lambda: start + (time.monotonic() - begun) * 6 * 86400  # six days a second
 settings = deniable.Settings(clock=clock, write_behind=0.02, upload_window=0.0)
 client = deniable.Client(
     deniable.Collection.load(collection), endpoint=endpoint, state=state, consent=deniable.Consent.GRANTED,
@@ -39,14 +39,14 @@ while True:
 
 
 def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> None:
-    """Over 25 kills: every report that arrived has its charge, and no metric arrived twice for one epoch."""
+    """Over 30 kills: every report that arrived has its charge, and no metric arrived twice for one epoch."""
     state, collection = tmp_path / "device.db", Collection.load(EDITOR)
     chance = random.Random(5)
     with recording() as (endpoint, recorder):
         for life in range(KILLS):
-            # A device lives for less than two seconds, or 14 days: each life begins after the one before. All of
+            # A device lives for less than two seconds, or 12 days: each life begins after the one before. All of
             # them together are too short for the ledger to add lines up.
-            start = str(life * 15 * EPOCH)
+            start = str(life * 13 * EPOCH)
             process = subprocess.Popen(
                 [sys.executable, "-c", DEVICE, EDITOR, endpoint, state, start], stdout=subprocess.PIPE
             )
