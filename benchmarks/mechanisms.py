@@ -12,7 +12,7 @@ TEXT = """\
 # What randomising costs a device
 
 Microseconds of processor time for one answer at epsilon 1, the median of {rounds} rounds in which all take turns,
-each in an environment of its own. "Secure" is randomness of the operating system, and no floating point.
+each in an environment of its own. "Secure": the operating system's randomness, and chances without floating point.
 
 | answer | library | mechanism | secure | microseconds | answers a second |
 |---|---|---|---|---|---|
