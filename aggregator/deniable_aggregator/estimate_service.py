@@ -44,7 +44,7 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         async def found() -> pb.GetEstimateResponse:
             query = query_of(request.query)
             (one,) = await self._analyst.answers(request.collection, query, request.metric)
-            return pb.GetEstimateResponse(estimate=estimate_message(one, request.query.rows))
+            return pb.GetEstimateResponse(estimate=estimate_message(one))
 
         return await _answered(found(), context)
 
@@ -63,7 +63,7 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         async def found() -> pb.ListEpochEstimatesResponse:
             query = query_of(request.query)
             answers = await self._analyst.by_epoch(request.collection, query, request.metric)
-            estimates = [estimate_message(each, request.query.rows) for each in answers]
+            estimates = [*map(estimate_message, answers)]
             return pb.ListEpochEstimatesResponse(estimates=estimates)
 
         return await _answered(found(), context)
@@ -76,7 +76,7 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         async def found() -> pb.ListSegmentEstimatesResponse:
             query = query_of(request.query)
             answers = await self._analyst.by_segment(request.collection, query, request.metric, request.segment)
-            estimates = [estimate_message(each, request.query.rows) for each in answers]
+            estimates = [*map(estimate_message, answers)]
             return pb.ListSegmentEstimatesResponse(estimates=estimates)
 
         return await _answered(found(), context)
@@ -87,7 +87,7 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         async def found() -> pb.GetOverviewResponse:
             query = query_of(request.query)
             overview = await self._analyst.overview(request.collection, query, request.trend_epochs)
-            return overview_message(overview, request.query.rows)
+            return overview_message(overview)
 
         return await _answered(found(), context)
 
@@ -106,7 +106,7 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
 
     async def _all(self, collection: str, query: pb.Query) -> list[pb.Estimate]:
         answers = await self._analyst.answers(collection, query_of(query))
-        return [estimate_message(each, query.rows) for each in answers]
+        return [*map(estimate_message, answers)]
 
     async def _version(self, collection: str, query: pb.Query) -> str:
         return await self._analyst.version(collection, query_of(query))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.answers import Measure, Row, Target
+from deniable_aggregator.answers import Measure, Target
 from deniable_aggregator.digits import bounds, decimals, text
 from deniable_aggregator.query import Answer, Overview, Query, Trend
 from deniable_aggregator.reveals import reveals
@@ -36,11 +35,12 @@ def query_of(query: pb.Query) -> Query:
         segment=dict(query.segment),
         confidence=query.confidence or 0.95,
         target=_TARGETS[query.target],
+        rows=query.rows,
     )
 
 
-def estimate_message(found: Answer, most_rows: int = 0) -> pb.Estimate:
-    """An answer with its rows, or with so many of the largest."""
+def estimate_message(found: Answer) -> pb.Estimate:
+    """An answer with its rows."""
     estimate, seconds = found.estimate, found.collection.epoch_seconds
     return pb.Estimate(
         collection=found.collection.name,
@@ -56,15 +56,9 @@ def estimate_message(found: Answer, most_rows: int = 0) -> pb.Estimate:
         effective_reports=found.effective,
         confidence=estimate.confidence,
         target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
-        rows=[_row_message(found, place) for place in _places(estimate.rows, most_rows)],
-        row_count=len(estimate.rows),
+        rows=[_row_message(found, place) for place in range(len(estimate.rows))],
+        row_count=found.row_count,
     )
-
-
-def _places(rows: Sequence[Row], most: int) -> Sequence[int]:
-    if not most or len(rows) <= most:
-        return range(len(rows))
-    return sorted(range(len(rows)), key=lambda place: -rows[place].value)[:most]
 
 
 def _row_message(found: Answer, place: int) -> pb.EstimateRow:
@@ -97,10 +91,10 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def overview_message(found: Overview, most_rows: int = 0) -> pb.GetOverviewResponse:
+def overview_message(found: Overview) -> pb.GetOverviewResponse:
     """The answers of a collection, and their trends."""
     return pb.GetOverviewResponse(
-        estimates=[estimate_message(each, most_rows) for each in found.answers],
+        estimates=map(estimate_message, found.answers),
         trends=map(_trend_message, found.trends),
     )
 

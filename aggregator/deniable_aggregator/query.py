@@ -16,9 +16,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import Estimate, Measure, Row, Target
+from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer
 from deniable_aggregator.catalog import Catalog, NotKnownError
 from deniable_aggregator.consistency import consistent
 from deniable_aggregator.counters import Counters, EpochCounters
@@ -50,6 +51,8 @@ class Query:
     """Of the intervals."""
     target: Target = Target.POPULATION
     """Whom the intervals are about."""
+    rows: int = 0
+    """At most so many rows of each answer, the largest first; 0: all, in the order of the collection file."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.epochs <= MOST_EPOCHS:
@@ -69,10 +72,13 @@ class Answer:
     segment: Mapping[str, str]
     """The segments that were asked for."""
     estimate: Estimate
+    """With as many rows as were asked for."""
     effective: float
     """How many reports of different devices it is worth."""
     consistent: Sequence[float | None]
     """For each row its value in the consistent view, where there is one."""
+    row_count: int
+    """How many rows there are."""
     truth: Sequence[float] | None = None
     """For each row what it would say if the values were known: in a demonstration."""
 
@@ -129,12 +135,41 @@ class _Asked:
     target: Target
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An answer as it is remembered: with the rows that were asked for."""
+
+    windowed: Windowed
+    consistent: tuple[float | None, ...]
+    places: tuple[int, ...]
+    """Which of all rows these are."""
+    row_count: int
+    lead: int
+    """The place of the leading row among all."""
+
+    @classmethod
+    def of(cls, metric: Metric, found: Windowed, most: int) -> _Found:
+        """The largest rows of an answer, or all."""
+        rows, fitted = found.estimate.rows, consistent(metric, found.estimate)
+        places: Sequence[int] = range(len(rows))
+        if most and len(rows) > most:
+            places = sorted(places, key=lambda place: -rows[place].value)[:most]
+        kept = replace(found.estimate, rows=tuple(rows[place] for place in places))
+        own = replace(found, estimate=kept)
+        return cls(own, tuple(fitted[place] for place in places), tuple(places), len(rows), _leading(found.estimate))
+
+
+_Key = tuple[int, str, int, int, int]
+"""A question's number, a metric, the epochs from and to; and how many rows are asked for, or by -1 and less which."""
+_Kept = TypeVar("_Kept")
+
+
 class _Memory:
-    """Estimates of counters that have not changed since; those that were not asked for longest are forgotten."""
+    """What has been found from counters that have not changed since; what was not asked for longest is forgotten."""
 
     def __init__(self) -> None:
         self._numbers: dict[_Asked, int] = {}
-        self._kept: OrderedDict[tuple[int, str, int, int], tuple[tuple[int, ...], Windowed]] = OrderedDict()
+        self._kept: OrderedDict[_Key, tuple[tuple[int, ...], Any, int]] = OrderedDict()
         self._rows = 0
 
     def number(self, asked: _Asked) -> int:
@@ -146,20 +181,22 @@ class _Memory:
         return self._numbers.setdefault(asked, len(self._numbers))
 
     def find(
-        self, question: tuple[int, str, int, int], versions: tuple[int, ...], make: Callable[[], Windowed]
-    ) -> Windowed:
-        """The estimate of a question's number, a metric and the epochs from and to; made where it is not known."""
-        kept = self._kept.pop(question, None)
+        self, key: _Key, versions: tuple[int, ...], make: Callable[[], _Kept], rows: Callable[[_Kept], int]
+    ) -> _Kept:
+        """What is kept of these versions, or is made; and how many rows that is."""
+        kept = self._kept.pop(key, None)
         if kept is not None:
-            self._rows -= len(kept[1].estimate.rows)
+            self._rows -= kept[2]
         if kept is None or kept[0] != versions:
-            kept = versions, make()
-        self._kept[question] = kept
-        self._rows += len(kept[1].estimate.rows)
+            made = make()
+            kept = versions, made, rows(made)
+        self._kept[key] = kept
+        self._rows += kept[2]
         while self._rows > _MOST_ROWS_KEPT and len(self._kept) > 1:
-            _, (_, oldest) = self._kept.popitem(last=False)
-            self._rows -= len(oldest.estimate.rows)
-        return kept[1]
+            _, (_, _, fewer) = self._kept.popitem(last=False)
+            self._rows -= fewer
+        found: _Kept = kept[1]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +271,14 @@ class Analyst:
         slices = _Slices()
         overview = Overview([], [])
         for metric in metrics:
-            own = self._answer(about, metric, window, [counters[epoch] for epoch in window])
-            lead = _leading(own)
+            found = self._found(about, metric, window, [counters[epoch] for epoch in window])
             points = []
             for epoch in span:
-                each = self._estimate(about, metric, range(epoch, epoch + 1), [counters[epoch]]).estimate
-                if each.reports:
-                    points.append(Point(epoch, each.reports, each.rows[lead]))
+                points.append(self._point(about, metric, epoch, counters[epoch], found.lead))
                 await slices.end()
-            overview.answers.append(own)
-            overview.trends.append(Trend(own.estimate.rows[lead].label, tuple(points)))
+            overview.answers.append(self._told(about, metric, window, found))
+            own = [point for point in points if point.reports]
+            overview.trends.append(Trend(points[-1].row.label, tuple(own)))
         return overview
 
     async def version(self, collection: str, query: Query, epochs: int = 1) -> str:
@@ -269,31 +304,44 @@ class Analyst:
         return max((epoch for epoch, own in zip(epochs, batches, strict=True) if own >= enough), default=now)
 
     def _answer(self, about: _Context, metric: Metric, window: range, counters: Sequence[EpochCounters]) -> Answer:
-        found = self._estimate(about, metric, window, counters)
+        return self._told(about, metric, window, self._found(about, metric, window, counters))
+
+    def _told(self, about: _Context, metric: Metric, window: range, found: _Found) -> Answer:
         segment = about.query.segment
+        truth = self._truth(metric, window, segment) if self._truth else None
         return Answer(
             about.collection,
             metric,
             window.start,
             window.stop - 1,
             segment,
-            found.estimate,
-            found.effective,
-            consistent(metric, found.estimate),
-            self._truth(metric, window, segment) if self._truth else None,
+            found.windowed.estimate,
+            found.windowed.effective,
+            found.consistent,
+            found.row_count,
+            [truth[place] for place in found.places] if truth else None,
         )
 
-    def _estimate(
-        self, about: _Context, metric: Metric, window: range, counters: Sequence[EpochCounters]
-    ) -> Windowed:
+    def _found(self, about: _Context, metric: Metric, window: range, counters: Sequence[EpochCounters]) -> _Found:
         query = about.query
 
-        def make() -> Windowed:
+        def make() -> _Found:
             own = [each.of(metric, about.segments) for each in counters]
-            return windowed(metric, own, query.confidence, query.target)
+            return _Found.of(metric, windowed(metric, own, query.confidence, query.target), query.rows)
 
-        question = about.number, metric.name, window.start, window.stop
-        return self._memory.find(question, tuple([own.version for own in counters]), make)
+        key = about.number, metric.name, window.start, window.stop, query.rows
+        versions = tuple([own.version for own in counters])
+        return self._memory.find(key, versions, make, lambda found: len(found.places))
+
+    def _point(self, about: _Context, metric: Metric, epoch: int, counters: EpochCounters, place: int) -> Point:
+        query = about.query
+
+        def make() -> Point:
+            own = answer(metric, counters.of(metric, about.segments), query.confidence, query.target)
+            return Point(epoch, own.reports, own.rows[place])
+
+        key = about.number, metric.name, epoch, epoch + 1, -1 - place
+        return self._memory.find(key, (counters.version,), make, lambda point: 1)  # noqa: ARG005 - one row
 
 
 def _span(window: range, epochs: int) -> range:
@@ -306,10 +354,10 @@ def analyst_of(catalog: Catalog, truth: Truth | None = None) -> Callable[[Store]
     return functools.cache(lambda store: Analyst(catalog, store, truth=truth))
 
 
-def _leading(found: Answer) -> int:
+def _leading(estimate: Estimate) -> int:
     """The row that stands for the whole answer: the first that is no total, and of shares the largest."""
-    rows = found.estimate.rows
-    if rows[0].measure is not Measure.SHARE or not found.estimate.reports:
+    rows = estimate.rows
+    if rows[0].measure is not Measure.SHARE or not estimate.reports:
         return 0
     return max(range(len(rows)), key=lambda place: rows[place].value if rows[place].measure is Measure.SHARE else -1)
 

@@ -74,24 +74,24 @@ class Api:
 
     async def _overview(self, request: web.Request, query: pb.Query) -> Message:
         overview = await self._analyst.overview(_named(request), query_of(query), _trend(request))
-        return overview_message(overview, query.rows)
+        return overview_message(overview)
 
     async def _estimates(self, request: web.Request, query: pb.Query) -> Message:
         answers = await self._analyst.answers(_named(request), query_of(query))
-        return pb.ListEstimatesResponse(estimates=[estimate_message(each, query.rows) for each in answers])
+        return pb.ListEstimatesResponse(estimates=map(estimate_message, answers))
 
     async def _estimate(self, request: web.Request, query: pb.Query) -> Message:
         (one,) = await self._analyst.answers(_named(request), query_of(query), request.match_info["metric"])
-        return pb.GetEstimateResponse(estimate=estimate_message(one, query.rows))
+        return pb.GetEstimateResponse(estimate=estimate_message(one))
 
     async def _epochs(self, request: web.Request, query: pb.Query) -> Message:
         answers = await self._analyst.by_epoch(_named(request), query_of(query), request.match_info["metric"])
-        return pb.ListEpochEstimatesResponse(estimates=[estimate_message(each, query.rows) for each in answers])
+        return pb.ListEpochEstimatesResponse(estimates=map(estimate_message, answers))
 
     async def _segments(self, request: web.Request, query: pb.Query) -> Message:
         metric, segment = request.match_info["metric"], request.match_info["segment"]
         answers = await self._analyst.by_segment(_named(request), query_of(query), metric, segment)
-        return pb.ListSegmentEstimatesResponse(estimates=[estimate_message(each, query.rows) for each in answers])
+        return pb.ListSegmentEstimatesResponse(estimates=map(estimate_message, answers))
 
     def _json(self, found: _Found) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request, query: pb.Query) -> web.Response:

@@ -23,7 +23,6 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from deniable_aggregator.answers import Measure
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.digits import decimals
 from deniable_aggregator.ingest import Histogram, IngestStats
@@ -45,7 +44,7 @@ REASONS = (
     "UNKNOWN_COLLECTION",
 )
 """Reasons that are told from the beginning, so that the first refusal is seen as a change."""
-_CONFIDENCE = 0.95
+_QUERY = Query(confidence=0.95, rows=MOST_ROWS)
 _ABOUT = ["collection", "metric"]
 
 
@@ -74,7 +73,7 @@ class Metrics:
             answers = [
                 each
                 for collection in self._analyst.catalog.collections()
-                for each in await self._analyst.answers(f"{collection.digest:016x}", Query(confidence=_CONFIDENCE))
+                for each in await self._analyst.answers(f"{collection.digest:016x}", _QUERY)
             ]
         except StoreError:
             answers = []
@@ -122,8 +121,7 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
         starts.add_metric(about, found.first_epoch * found.collection.epoch_seconds)
         if not found.estimate.reports:
             continue
-        rows = sorted(found.estimate.rows, key=lambda row: row.value, reverse=True)
-        for row in rows[:MOST_ROWS] if rows[0].measure is Measure.SHARE else rows:
+        for row in found.estimate.rows:
             for family, number in ((value, row.value), (low, row.low), (high, row.high)):
                 family.add_metric([*about, row.label], number)
             places = str(decimals(found.metric, row.measure))
