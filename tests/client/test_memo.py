@@ -18,7 +18,7 @@ from deniable.memo import Memo
 from support.device import Device
 
 EPOCHS = 1000
-DEVICES = 300
+DEVICES = 200
 FALSE_ALARM = 1e-6
 
 
@@ -42,7 +42,7 @@ def payloads(device: Device, value: object, epochs: range, metric: str = "m") ->
 
 def test_the_same_lie_is_told_every_time() -> None:
     """Over 1,000 epochs a device sends one payload, and pays once: the average tells what the first report told."""
-    for _ in range(5):
+    for _ in range(3):
         device = Device(MEMOIZED)
         assert len(set(payloads(device, True, range(EPOCHS)))) == 1
         assert [line.epsilon for line in device.ledger] == [device.ledger[0].epsilon] + [0.0] * (EPOCHS - 1)
@@ -79,7 +79,7 @@ def most_right(chance: float) -> int:
 def test_averaging_a_memoized_metric_is_no_better_than_one_look() -> None:
     """At ln 3 an observer guesses 3 of 4 devices right, after one report and after many.
 
-    With fresh noise the same observer is wrong about three devices in 10^5, and about more than two of 300 once
+    With fresh noise the same observer is wrong about three devices in 10^5, and about more than two of 200 once
     in 10^7 times: the attack works where it can.
     """
     once, many = guessed_right(MEMOIZED, 1), guessed_right(MEMOIZED, 60)

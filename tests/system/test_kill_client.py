@@ -17,13 +17,13 @@ from support.commands import EDITOR
 from support.recording import recording
 
 KILLS = 30
-EPOCH = 86400
+EPOCH = 3600
 DEVICE = """
 import sys, time
 import deniable
 collection, endpoint, state, start = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
 begun = time.monotonic()
-clock = lambda: start + (time.monotonic() - begun) * 6 * 86400  # six days a second
+clock = lambda: start + (time.monotonic() - begun) * 6 * 86400  # 144 hours a second
 settings = deniable.Settings(clock=clock, write_behind=0.02, upload_window=0.0)
 client = deniable.Client(
     deniable.Collection.load(collection), endpoint=endpoint, state=state, consent=deniable.Consent.GRANTED,
@@ -40,15 +40,17 @@ while True:
 
 def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> None:
     """Over 30 kills: every report that arrived has its charge, and no metric arrived twice for one epoch."""
-    state, collection = tmp_path / "device.db", Collection.load(EDITOR)
+    state, file = tmp_path / "device.db", tmp_path / "hourly.toml"
+    file.write_text(EDITOR.read_text().replace('epoch = "1d"', 'epoch = "1h"'))
+    collection = Collection.load(file)
     chance = random.Random(5)
     with recording() as (endpoint, recorder):
         for life in range(KILLS):
             # A device lives for less than two seconds, or 12 days: each life begins after the one before. All of
             # them together are too short for the ledger to add lines up.
-            start = str(life * 13 * EPOCH)
+            start = str(life * 13 * 24 * EPOCH)
             process = subprocess.Popen(
-                [sys.executable, "-c", DEVICE, EDITOR, endpoint, state, start], stdout=subprocess.PIPE
+                [sys.executable, "-c", DEVICE, file, endpoint, state, start], stdout=subprocess.PIPE
             )
             assert process.stdout is not None
             assert process.stdout.readline() == b"recording\n"
@@ -64,7 +66,7 @@ def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> Non
         for request in batches.values()
         for (row,) in struct.iter_unpack("<Q", request.rows)
     )
-    assert len(sent) > 3 * KILLS, "too little arrived to say anything"
+    assert len(sent) > KILLS, "too little arrived to say anything"
     assert not sent.keys() - charged
     assert set(sent.values()) == {1}
     repeated = Counter(request.batch_id for request in requests)
