@@ -28,6 +28,7 @@ state file has {size:.0f} kB.
 """
 ROUNDS = 9
 TIMES = 20_000
+DAYS = 365
 DAY = 86400.0
 VALUES: dict[str, tuple[str, Any]] = {
     "boolean": ("", True),
@@ -66,7 +67,7 @@ def a_year(path: Path, asked: Collection) -> tuple[float, int]:
     settings = Settings(clock=lambda: now[0], write_behind=3600.0)
     sealed = []
     with Client(asked, state=path, consent=Consent.GRANTED, settings=settings) as client:
-        for _ in range(365):
+        for _ in range(DAYS):
             for metric, (_, value) in VALUES.items():
                 client.record(metric, value)
             now[0] += DAY
