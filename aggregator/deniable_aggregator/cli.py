@@ -32,7 +32,7 @@ from deniable_aggregator.planning.truth import Truth, TruthError
 from deniable_aggregator.query import analyst_of
 from deniable_aggregator.remote import Reader, RemoteError
 from deniable_aggregator.server import Settings
-from deniable_aggregator.store import StoreError
+from deniable_aggregator.store import Durability, Level, StoreError
 from deniable_aggregator.tables import Table
 from deniable_aggregator.terminal import Progress, estimates, redrawn, table
 from deniable_aggregator.web import Site
@@ -140,9 +140,21 @@ def _add_serve(commands: Any) -> None:
     )
     _add_http(parser)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--redis", metavar="URL", help="a Redis or Valkey server, such as redis://localhost:6379/0")
+    where.add_argument(
+        "--redis",
+        metavar="URL",
+        help="a Redis or Valkey of one's own: redis://HOST:PORT/DB, rediss://, unix:///PATH, "
+        "redis+sentinel://HOST:PORT,.../SERVICE, redis+cluster://HOST:PORT,...",
+    )
     where.add_argument(
         "--data", type=Path, default=Path("deniable-data"), help="directory of the embedded store (%(default)s)"
+    )
+    parser.add_argument(
+        "--durability",
+        type=_durability,
+        default="fsync",
+        metavar="memory|fsync|replicated[:N]",
+        help="what a batch has to have survived before it is acknowledged, with --redis (%(default)s)",
     )
     parser.add_argument("--workers", type=_positive, default=1, help="processes that take reports (%(default)s)")
     parser.add_argument(
@@ -184,7 +196,19 @@ def _address(text: str) -> str | None:
     return text
 
 
+def _durability(text: str) -> Durability:
+    level, colon, replicas = text.partition(":")
+    try:
+        if colon and level != Level.REPLICATED.value:
+            raise ValueError(text)
+        return Durability(Level(level), int(replicas) if colon else 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"is memory, fsync, replicated or replicated:N, not {text!r}") from None
+
+
 def _serve(options: Any) -> None:
+    if options.durability.level is not Level.FSYNC and not options.redis:
+        raise _UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
     try:
         access = Access(options.tls_cert, options.tls_key, options.tls_client_ca, options.tokens)
@@ -195,6 +219,7 @@ def _serve(options: Any) -> None:
         data_dir=data,
         redis_url=options.redis,
         board=data / "board" if data else None,
+        durability=options.durability,
         shards=options.shards,
         grace=options.grace,
         access=access,

@@ -34,7 +34,7 @@ from deniable_aggregator.ingest import (
     Layout,
     ReportService,
 )
-from deniable_aggregator.store import EmbeddedStore, Store, StoreError
+from deniable_aggregator.store import Durability, EmbeddedStore, Level, Store, StoreError
 
 __all__ = ["AddService", "Aggregator", "Attachment", "Server", "Settings", "ended", "fastest_loop", "layout_of"]
 
@@ -46,6 +46,7 @@ AddService = Callable[[grpc.aio.Server, Store], str]
 Attachment = Callable[["Aggregator"], contextlib.AbstractAsyncContextManager[None]]
 """What runs beside a server on its loop, from when it listens to when it drains: the web site, for one."""
 
+_SYNCED = Durability(Level.FSYNC)
 _MOST_MESSAGE_BYTES = 1 << 20
 _STORE_CHECK_SECONDS = 0.5
 _CANCEL_SECONDS = 0.1
@@ -76,6 +77,9 @@ class Settings:
     """Where the embedded store keeps its file; None with a store of one's own."""
     redis_url: str | None = None
     """A Redis or Valkey server of one's own; None with the embedded store."""
+    durability: Durability = _SYNCED
+    """What a batch has to have survived in a server of one's own before it is acknowledged. The embedded store syncs
+    everything before it answers."""
     shards: int = 1
     """How many parts the counters are spread over; a store keeps to the number it was begun with."""
     calendar: Calendar = field(default_factory=Calendar)
@@ -225,7 +229,8 @@ class Server:
             await self._embedded.start()
         url = self._embedded.url if self._embedded else self._settings.redis_url
         assert url is not None
-        self._store = Store(url, shards=self._settings.shards)
+        durability = Durability() if self._embedded else self._settings.durability
+        self._store = Store(url, shards=self._settings.shards, durability=durability)
         await self._store.open()
 
     async def _close_store(self) -> None:

@@ -34,7 +34,7 @@ from deniable import Collection, CollectionError
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
 from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
-from deniable_aggregator.store import EmbeddedStore, Store, StoreError
+from deniable_aggregator.store import Durability, EmbeddedStore, Store, StoreError
 
 __all__ = ["Program", "Sources", "Supervisor", "serve"]
 
@@ -297,19 +297,27 @@ class Supervisor:
         if board is None:
             board = Path(leaving.enter_context(tempfile.TemporaryDirectory(prefix="deniable-"))) / "board"
         self._board = Board(board)
-        url = settings.redis_url
+        url, durability = settings.redis_url, settings.durability
         if settings.data_dir:
+            durability = Durability()  # what it answers is synced
             embedded = EmbeddedStore(settings.data_dir)
             leaving.push_async_callback(embedded.stop)
             await embedded.start()
             url = embedded.url
         assert url is not None
-        self._store = Store(url, shards=settings.shards)
+        self._store = Store(url, shards=settings.shards, durability=durability)
         leaving.push_async_callback(self._store.close)
         await self._store.open()
         listen = f"{settings.listen.rpartition(':')[0]}:{self.port}"
         return replace(
-            settings, listen=listen, data_dir=None, redis_url=url, board=board, reuse_port=True, folds=False
+            settings,
+            listen=listen,
+            data_dir=None,
+            redis_url=url,
+            durability=durability,
+            board=board,
+            reuse_port=True,
+            folds=False,
         )
 
     def _hire(self, settings: Settings) -> list[_Worker]:

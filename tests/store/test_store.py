@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +27,38 @@ from deniable_aggregator.store import (
 )
 from deniable_aggregator.store import store as store_module
 from support.aggregator_proxy import proxied
-from support.aggregator_store import Place, additions, admission, batch_ids, place
+from support.aggregator_store import Place, additions, admission, batch_ids, place, redis_place
+from support.servers import REDIS
 
 SIZE = 100
 LARGEST = 2**63 - 1
+
+Fresh = Callable[..., AbstractContextManager[Place]]
+PLACES = [
+    place,
+    pytest.param(redis_place, marks=pytest.mark.skipif(REDIS is None, reason="no redis-server: make system-tools")),
+]
+
+
+@pytest.fixture(scope="module", params=PLACES, ids=["valkey", "redis"])
+def kind(request: pytest.FixtureRequest) -> Fresh:
+    """Which server."""
+    found: Fresh = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def here(kind: Fresh, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A store with one shard for all tests that only add to it."""
+    with kind(tmp_path_factory.mktemp("store")) as a_place:
+        yield a_place
+
+
+@pytest.fixture
+def fresh(kind: Fresh, tmp_path: Path) -> Fresh:
+    """Makes a store of a test's own."""
+    return partial(kind, tmp_path)
+
 
 _digests = iter(range(1, 1 << 32))
 
@@ -132,12 +162,12 @@ def test_addition_is_exact(here: Place, rounds: list[dict[int, int]]) -> None:
 
 
 @pytest.mark.parametrize(("start", "amount"), [(LARGEST - 4, 5), (LARGEST, 1), (LARGEST, LARGEST), (-LARGEST, -2)])
-def test_overflow_is_never_counted(tmp_path: Path, start: int, amount: int) -> None:
+def test_overflow_is_never_counted(fresh: Fresh, start: int, amount: int) -> None:
     """A counter that would leave 64 bits keeps its value and is an error: no delta is lost, none is half added."""
     key = fresh_key()
     other = key._replace(column=1)
     window = Window(key.digest, key.epoch)
-    with place(tmp_path) as here:
+    with fresh() as here:
         here.run(add(here.store, key, {7: start}))
         assert here.run(counters(here.store, key))[7] == start
         both = additions({other: {0: 1}, key: {0: 1, 7: amount}}, SIZE)
@@ -167,7 +197,7 @@ def test_few_changes_of_many_counters_are_cheap(here: Place) -> None:
     window = Window(key.digest, key.epoch)
     size = 65_536
     few = additions({key: {5: 1, 6: 1, 30_000: 1, size - 1: 1}}, size)
-    (file,) = (here.embedded.data_dir / "appendonlydir").glob("*.incr.aof")
+    (file,) = (here.data_dir / "appendonlydir").glob("*.incr.aof")
     for _ in range(2):
         before = file.stat().st_size
         here.run(here.store.add(0, {window: admission(batch_ids())}, few))
@@ -187,10 +217,10 @@ def test_the_script_is_sent_again(here: Place) -> None:
     assert here.run(counters(here.store, key))[0] == 2
 
 
-def test_the_names_of_the_keys(tmp_path: Path) -> None:
+def test_the_names_of_the_keys(fresh: Fresh) -> None:
     """Keys are named as the design says, with the shard as the hash tag, and hold little-endian int64."""
     key = CounterKey(0xABCDEF, 3, 20_000, 2)
-    with place(tmp_path) as here, here.raw() as raw:
+    with fresh() as here, here.raw() as raw:
         here.run(add(here.store, key, {1: 258}, [bytes(15) + b"\x05"]))
         seen, counts = b"deniable:{0}:seen:0000000000abcdef.20000", b"deniable:{0}:counts:0000000000abcdef.3:20000:2"
         assert set(raw.keys()) == {b"deniable:shards", b"deniable:{0}:deltas", seen}
@@ -200,11 +230,11 @@ def test_the_names_of_the_keys(tmp_path: Path) -> None:
         assert raw.smembers(seen) == {bytes(15) + b"\x05"}
 
 
-def test_everything_has_a_time_to_live(tmp_path: Path) -> None:
+def test_everything_has_a_time_to_live(fresh: Fresh) -> None:
     """Ids, deltas and counters live as long as they are told; they may be told to live longer, never shorter."""
     key = fresh_key()
     window = Window(key.digest, key.epoch)
-    with place(tmp_path) as here, here.raw() as raw:
+    with fresh() as here, here.raw() as raw:
         for remember, keep, lives, kept in (
             (1000, 5000, 1000, 5000),
             (500, 4000, 1000, 5000),
@@ -219,10 +249,10 @@ def test_everything_has_a_time_to_live(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("amounts", [{0: 1, 1: 1}, {99: 1}])
-def test_a_key_of_another_length_is_not_touched(tmp_path: Path, amounts: dict[int, int]) -> None:
+def test_a_key_of_another_length_is_not_touched(fresh: Fresh, amounts: dict[int, int]) -> None:
     """Counters that are shorter than their column are an error; nothing is lost until they are mended."""
     key = fresh_key()
-    with place(tmp_path) as here, here.raw() as raw:
+    with fresh() as here, here.raw() as raw:
         here.run(add(here.store, key, {0: 1}))
         here.run(here.store.fold(0))
         name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
@@ -253,12 +283,12 @@ def test_a_full_store_says_so(here: Place) -> None:
     assert here.run(counters(here.store, key))[0] == 2
 
 
-def test_a_store_that_nobody_folds_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_nobody_folds_takes_no_more(fresh: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deltas that wait are bounded: then batches are refused, unremembered, until some have been folded."""
     monkeypatch.setattr(store_module, "_MOST_DELTAS", 3)
     key = fresh_key()
     ids = batch_ids()
-    with place(tmp_path) as here:
+    with fresh() as here:
         for _ in range(3):
             here.run(add(here.store, key, {0: 1}))
         with pytest.raises(StoreFull):
@@ -268,12 +298,12 @@ def test_a_store_that_nobody_folds_takes_no_more(tmp_path: Path, monkeypatch: py
         assert here.run(counters(here.store, key))[0] == 4
 
 
-def test_many_who_fold_fold_once(tmp_path: Path) -> None:
+def test_many_who_fold_fold_once(fresh: Fresh) -> None:
     """Deltas that several fold at the same time, while more come, are added once each."""
     key = fresh_key()
 
     async def fold_and_add(here: Place) -> None:
-        others = [Store(here.embedded.url) for _ in range(4)]
+        others = [Store(here.url) for _ in range(4)]
 
         async def adding(store: Store) -> None:
             for number in range(100):
@@ -288,7 +318,7 @@ def test_many_who_fold_fold_once(tmp_path: Path) -> None:
         for store in others:
             await store.close()
 
-    with place(tmp_path) as here:
+    with fresh() as here:
         here.run(fold_and_add(here))
 
 
@@ -297,7 +327,7 @@ def test_a_lost_reply_to_a_fold_is_no_harm(here: Place) -> None:
     key = fresh_key()
 
     async def lose() -> None:
-        async with proxied(here.embedded.url) as proxy:
+        async with proxied(here.url) as proxy:
             store = Store(proxy.url)
             for _ in range(3):
                 await add(store, key, {0: 1})
@@ -352,7 +382,7 @@ def test_a_lost_reply_is_not_asked_for_again(here: Place) -> None:
     ids = batch_ids(3)
 
     async def lose() -> None:
-        async with proxied(here.embedded.url) as proxy:
+        async with proxied(here.url) as proxy:
             store = Store(proxy.url)
             await add(store, key, {0: 1})
             proxy.drop_next = True
@@ -367,11 +397,11 @@ def test_a_lost_reply_is_not_asked_for_again(here: Place) -> None:
     here.run(lose())
 
 
-def test_shards_add_up(tmp_path: Path) -> None:
+def test_shards_add_up(fresh: Fresh) -> None:
     """Batches are spread over the shards by their ids, and reading adds the shards."""
     key = fresh_key()
     window = Window(key.digest, key.epoch)
-    with place(tmp_path, shards=3) as here:
+    with fresh(shards=3) as here:
         used = set()
         for batch_id in batch_ids(60):
             shard = here.store.shard_of(batch_id)
@@ -382,11 +412,11 @@ def test_shards_add_up(tmp_path: Path) -> None:
         assert here.run(counters(here.store, key))[4] == 60
 
 
-def test_the_number_of_shards_is_kept(tmp_path: Path) -> None:
+def test_the_number_of_shards_is_kept(fresh: Fresh) -> None:
     """A store that was begun with three shards can be opened again with three and with no other number."""
-    with place(tmp_path, shards=3) as here:
+    with fresh(shards=3) as here:
         here.run(here.store.open())
-        other = Store(here.embedded.url, shards=2)
+        other = Store(here.url, shards=2)
         with pytest.raises(ShardMismatch, match=r"begun with 3 shards.* with 2"):
             here.run(other.open())
         here.run(other.close())

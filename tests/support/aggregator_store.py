@@ -7,14 +7,25 @@ import os
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
 from redis import Redis
 
-from deniable_aggregator.store import Additions, Admission, CounterKey, EmbeddedStore, Store, Window
+from deniable_aggregator.store import (
+    Additions,
+    Admission,
+    CounterKey,
+    Durability,
+    EmbeddedStore,
+    Level,
+    Store,
+    Window,
+)
+from support.servers import REDIS, server
 
-__all__ = ["Place", "additions", "admission", "batch_ids", "place", "window_of"]
+__all__ = ["EmbeddedPlace", "Place", "additions", "admission", "batch_ids", "place", "redis_place", "window_of"]
 
 T = TypeVar("T")
 
@@ -22,8 +33,9 @@ T = TypeVar("T")
 class Place:
     """A store that runs, and the event loop that it runs on."""
 
-    def __init__(self, runner: asyncio.Runner, embedded: EmbeddedStore, store: Store) -> None:
-        self.embedded = embedded
+    def __init__(self, runner: asyncio.Runner, url: str, data_dir: Path, store: Store) -> None:
+        self.url = url
+        self.data_dir = data_dir
         self.store = store
         self._runner = runner
 
@@ -33,22 +45,48 @@ class Place:
 
     def raw(self) -> Redis:
         """A client of the server itself, to look behind the store's back."""
-        return Redis.from_url(self.embedded.url)
+        return Redis.from_url(self.url)
+
+
+class EmbeddedPlace(Place):
+    """A place whose server is the embedded one."""
+
+    def __init__(self, runner: asyncio.Runner, embedded: EmbeddedStore, store: Store) -> None:
+        super().__init__(runner, embedded.url, embedded.data_dir, store)
+        self.embedded = embedded
 
 
 @contextmanager
-def place(data_dir: Path, shards: int = 1) -> Iterator[Place]:
-    """A place that is gone afterwards."""
+def place(data_dir: Path, shards: int = 1) -> Iterator[EmbeddedPlace]:
+    """A place with the embedded server, which is gone afterwards."""
     with asyncio.Runner() as runner:
         embedded = EmbeddedStore(data_dir)
         runner.run(embedded.start())
         store = Store(embedded.url, shards=shards)
         try:
             runner.run(store.open())
-            yield Place(runner, embedded, store)
+            yield EmbeddedPlace(runner, embedded, store)
         finally:
             runner.run(store.close())
             runner.run(embedded.stop())
+
+
+@contextmanager
+def redis_place(data_dir: Path, shards: int = 1) -> Iterator[Place]:
+    """A place with Debian's Redis, which is gone afterwards."""
+    assert REDIS
+    with (
+        TemporaryDirectory() as room,
+        asyncio.Runner() as runner,
+        server(data_dir, "--unixsocket", f"{room}/redis.sock", binary=REDIS),
+    ):
+        url = f"unix://{room}/redis.sock"
+        store = Store(url, shards=shards, durability=Durability(Level.FSYNC))
+        try:
+            runner.run(store.open())
+            yield Place(runner, url, data_dir, store)
+        finally:
+            runner.run(store.close())
 
 
 def batch_ids(count: int = 1) -> list[bytes]:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Running:
     @contextlib.contextmanager
     def without_store(self) -> Iterator[None]:
         """The store can not be reached."""
-        pool: Any = self.server.store._redis.connection_pool
+        pool: Any = cast("Any", self.server.store)._link._pool
         kept = pool.connection_kwargs["path"]
 
         def moved(path: str) -> None:

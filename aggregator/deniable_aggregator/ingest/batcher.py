@@ -159,7 +159,7 @@ class Batcher:
         self._stats = stats
         self._waiting_bytes = 0
         self._draining = False
-        self._store_failed = False
+        self._failing: set[int] = set()
         self._lanes = [_Lane(settings, partial(self._finish, shard)) for shard in range(store.shards)]
 
     def submit(self, batch: Batch) -> Ticket | Refusal:
@@ -189,22 +189,23 @@ class Batcher:
             flush = Flush(waiting.batches)
             outcomes = flush.outcomes
             await flush.store(self._store, shard, self._calendar)
-            self._note_store(None)
+            self._note_store(shard, None)
         except StoreError as error:
-            self._note_store(error)
+            self._note_store(shard, error)
         finally:
             self._waiting_bytes -= waiting.size
             self._count(waiting.batches, outcomes, time.perf_counter() - began)
             waiting.outcomes.set_result(outcomes)
 
-    def _note_store(self, error: StoreError | None) -> None:
+    def _note_store(self, shard: int, error: StoreError | None) -> None:
         if error:
             self._stats.store_errors[type(error).__name__] += 1
-            if not self._store_failed:
-                _LOG.warning("the store takes no batches: %s", error)
-        elif self._store_failed:
-            _LOG.warning("the store takes batches again")
-        self._store_failed = error is not None
+            if shard not in self._failing:
+                _LOG.warning("the store takes no batches (shard %d): %s", shard, error)
+            self._failing.add(shard)
+        elif shard in self._failing:
+            _LOG.warning("the store takes batches again (shard %d)", shard)
+            self._failing.remove(shard)
 
     def _count(self, batches: list[Batch], outcomes: list[Outcome], seconds: float) -> None:
         stats = self._stats

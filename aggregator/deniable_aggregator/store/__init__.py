@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
+from deniable_aggregator.store.durability import Durability, Level
 from deniable_aggregator.store.embedded import EmbeddedStore
 from deniable_aggregator.store.errors import (
     CounterOverflow,
@@ -12,6 +13,7 @@ from deniable_aggregator.store.errors import (
     StoreError,
     StoreFull,
     StoreUnavailable,
+    StoreUnfit,
 )
 from deniable_aggregator.store.keys import CounterKey, Window
 from deniable_aggregator.store.store import ID_BYTES, Admission, Store, StoreStatus
@@ -24,15 +26,18 @@ __all__ = [
     "CounterKey",
     "CounterOverflow",
     "DataDirectoryInUse",
+    "Durability",
     "EmbeddedStore",
     "EmbeddedStoreFailed",
     "IntArray",
     "KeyArray",
+    "Level",
     "ShardMismatch",
     "Store",
     "StoreError",
     "StoreFull",
     "StoreStatus",
     "StoreUnavailable",
+    "StoreUnfit",
     "Window",
 ]

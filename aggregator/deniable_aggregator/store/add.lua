@@ -8,6 +8,7 @@
 -- ARGV[3]  the delta
 -- ARGV[4]  seconds for which it is kept, at the least
 -- ARGV[5]  how many deltas may wait
+-- ARGV[6]  1 where it is waited for what is written; 0 where not
 --
 -- Returns the ids that were known, each behind the number of its set: then nothing has changed. Without
 -- any, everything has. An error leaves everything as it was: every check comes before the first write.
@@ -38,6 +39,16 @@ for w = 1, windows do
   end
 end
 if #known > 0 then
+  if ARGV[6] == '1' then
+    -- What is known may not have got as far yet as it is waited for. Servers wait for what the connection has
+    -- written: so it writes something, behind all that.
+    for w = 1, windows do
+      local when = redis.call('PEXPIRETIME', KEYS[1 + w])
+      if when > 0 then
+        redis.call('PEXPIREAT', KEYS[1 + w], when)
+      end
+    end
+  end
   return known
 end
 if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[5]) then

@@ -11,6 +11,7 @@ __all__ = [
     "StoreError",
     "StoreFull",
     "StoreUnavailable",
+    "StoreUnfit",
 ]
 
 
@@ -32,6 +33,10 @@ class CounterOverflow(StoreError):
 
 class ShardMismatch(StoreError):
     """The store's counters were begun with another number of shards."""
+
+
+class StoreUnfit(StoreError):
+    """The store can not promise what it is asked to, or its address makes no sense."""
 
 
 class EmbeddedStoreFailed(StoreError):

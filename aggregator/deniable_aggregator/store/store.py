@@ -16,27 +16,30 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, OutOfMemoryError, RedisError, ResponseError
 
 from deniable_aggregator.store.additions import KEY, NONCE_BYTES, Additions, IntArray, add_up, delta_of
+from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import CounterOverflow, ShardMismatch, StoreError, StoreFull, StoreUnavailable
 from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, deltas_name, seen_name
+from deniable_aggregator.store.links import Command, link_to
 
 __all__ = ["ID_BYTES", "Admission", "Store", "StoreStatus"]
 
 ID_BYTES = 16
 """The length of a batch's id."""
 
+T = TypeVar("T")
+
 _LOG = logging.getLogger(__name__)
+_IN_MEMORY = Durability()
 _READ_AT_ONCE = 512
 _MOST_DELTAS = 10_000
 """So many deltas of a shard may wait to be folded; then it takes no more."""
@@ -82,41 +85,40 @@ class StoreStatus(NamedTuple):
 
 
 class Store:
-    """Counters and ids on one Redis or Valkey server.
+    """Counters and ids on a Redis or Valkey server, or on a cluster of them.
 
     Ids and counters are spread over shards; a batch's id says which it belongs to. How many there are is
     written down in the store when it is first used, since an id is known only in its own shard.
     """
 
-    def __init__(self, url: str, *, shards: int = 1, timeout: float = 5.0) -> None:
+    def __init__(
+        self, url: str, *, shards: int = 1, timeout: float = 5.0, durability: Durability = _IN_MEMORY
+    ) -> None:
         if not 1 <= shards <= 1024:
             raise ValueError(f"there are 1 to 1024 shards, not {shards}")
         self.shards = shards
-        self._redis: Redis = Redis.from_url(
-            url,
-            retry=Retry(NoBackoff(), 0),
-            retry_on_error=[],
-            protocol=2,
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout,
-        )
+        self._link = link_to(url, timeout)
+        self._durability = durability
+        self._wait: tuple[Command, ...] = ()
 
     async def open(self) -> None:
-        """Reach the store and agree with it about the number of shards."""
+        """Reach the store, and agree with it about the number of shards and about what it promises."""
         with _errors():
-            await self._redis.set(SHARDS_KEY, self.shards, nx=True)
-            begun = int(await self._redis.get(SHARDS_KEY) or 0)
-        if begun != self.shards:
+            self._wait = await self._durability.wait(self._link)
+        await self._ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
+        (begun,) = await self._ask(SHARDS_KEY, ("GET", SHARDS_KEY))
+        if int(begun) != self.shards:
+            begun = int(begun)
             raise ShardMismatch(f"this store was begun with {begun} shards: it cannot be used with {self.shards}")
 
     async def close(self) -> None:
         """Let go of the connections."""
-        await self._redis.aclose()
+        await self._link.close()
 
     async def ping(self) -> None:
         """Raise a StoreError unless the store answers."""
         with _errors():
-            await self._redis.ping()
+            await self._link.ask_everywhere(("PING",))
 
     def shard_of(self, batch_id: bytes) -> int:
         """The shard that a batch belongs to."""
@@ -135,17 +137,17 @@ class Store:
             delta_of(additions, _expiries(admissions, additions)),
             max(admission.keep for admission in admissions.values()),
             _MOST_DELTAS,
+            int(bool(self._wait)),
+            wait=self._wait,
         )
         return {(windows[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
 
     async def fold(self, shard: int) -> None:
         """Add the deltas that wait in a shard to its counters."""
         name = deltas_name(shard)
-        with _errors():
-            left = await self._redis.llen(name)
+        (left,) = await self._ask(name, ("LLEN", name))
         while left > 0:
-            with _errors():
-                deltas: list[Any] = await self._redis.lrange(name, 0, _FOLDED_AT_ONCE - 1)
+            (deltas,) = await self._ask(name, ("LRANGE", name, 0, _FOLDED_AT_ONCE - 1))
             if not deltas:
                 return
             left -= await self._fold(shard, _beginning(deltas))
@@ -181,64 +183,88 @@ class Store:
     async def read(self, keys: Sequence[CounterKey]) -> list[IntArray | None]:
         """The counters of each key, added over all shards; None where nothing has been counted."""
         sums: list[IntArray | None] = [None] * len(keys)
-        for shard in range(self.shards):
-            await self.fold(shard)
-            for start in range(0, len(keys), _READ_AT_ONCE):
-                part = keys[start : start + _READ_AT_ONCE]
-                with _errors():
-                    values = await self._redis.mget([counts_name(shard, key) for key in part])
-                for number, value in enumerate(values, start):
-                    if value is not None:
-                        assert isinstance(value, bytes)
-                        counters = np.frombuffer(value, dtype="<i8").astype(np.int64)
-                        before = sums[number]
-                        sums[number] = counters if before is None else before + counters
+        for values in await self._of_all_shards(partial(self._read, keys)):
+            for number, value in enumerate(values):
+                if value is not None:
+                    counters = np.frombuffer(value, dtype="<i8").astype(np.int64)
+                    before = sums[number]
+                    sums[number] = counters if before is None else before + counters
         return sums
 
     async def batches(self, windows: Sequence[Window]) -> list[int]:
         """How many batches of each window are remembered: another number wherever counters have changed since."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for window in windows:
-            for shard in range(self.shards):
-                pipeline.scard(seen_name(shard, window))
-        with _errors():
-            counted = await pipeline.execute()
-        return [sum(counted[start : start + self.shards]) for start in range(0, len(counted), self.shards)]
+        counted = await self._of_all_shards(partial(self._seen, "SCARD", windows))
+        return [sum(each) for each in zip(*counted, strict=True)]
 
     async def remembered(self, windows: Sequence[Window]) -> list[int | None]:
         """For how many seconds the ids of each window are remembered yet, at the least; None where there are none."""
-        pipeline = self._redis.pipeline(transaction=False)
-        for window in windows:
-            for shard in range(self.shards):
-                pipeline.ttl(seen_name(shard, window))
-        with _errors():
-            left = await pipeline.execute()
-        own = (left[start : start + self.shards] for start in range(0, len(left), self.shards))
-        return [min((seconds for seconds in each if seconds >= 0), default=None) for each in own]
+        left = await self._of_all_shards(partial(self._seen, "TTL", windows))
+        return [min((seconds for seconds in each if seconds >= 0), default=None) for each in zip(*left, strict=True)]
 
     async def status(self) -> StoreStatus:
-        """How the server is; a StoreError where it does not answer."""
+        """How the server is, or the fullest of several; a StoreError where one does not answer."""
         began = time.perf_counter()
+        await self.ping()
+        seconds = time.perf_counter() - began
         with _errors():
-            await self._redis.ping()
-            seconds = time.perf_counter() - began
-            info = await self._redis.info()
-        name = info.get("server_name", "redis")
+            found = [_info(reply) for (reply,) in await self._link.ask_everywhere(("INFO",))]
+        fullest = max(found, key=lambda info: int(info.get("used_memory", 0)))
+        name = fullest.get("server_name", "redis")
         return StoreStatus(
             seconds,
-            int(info.get("used_memory", 0)),
-            int(info.get("maxmemory", 0)),
-            int(info.get("evicted_keys", 0)),
-            f"{name} {info.get(f'{name}_version', '')}".strip(),
+            int(fullest.get("used_memory", 0)),
+            int(fullest.get("maxmemory", 0)),
+            sum(int(info.get("evicted_keys", 0)) for info in found),
+            f"{name} {fullest.get(f'{name}_version', '')}".strip(),
         )
 
-    async def _run(self, script: _Script, names: list[bytes], *arguments: bytes | int) -> Any:
+    async def _of_all_shards(self, of: Callable[[int], Coroutine[Any, Any, T]]) -> list[T]:
+        return list(await asyncio.gather(*(of(shard) for shard in range(self.shards))))
+
+    async def _read(self, keys: Sequence[CounterKey], shard: int) -> list[bytes | None]:
+        """The packed counters of a shard."""
+        await self.fold(shard)
+        values: list[bytes | None] = []
+        for start in range(0, len(keys), _READ_AT_ONCE):
+            names = [counts_name(shard, key) for key in keys[start : start + _READ_AT_ONCE]]
+            (found,) = await self._ask(names[0], ("MGET", *names))
+            values += found
+        return values
+
+    async def _seen(self, command: str, windows: Sequence[Window], shard: int) -> list[int]:
+        """What a command says of a shard's sets of ids."""
+        names = [seen_name(shard, window) for window in windows]
+        return await self._ask(deltas_name(shard), *((command, name) for name in names)) if names else []
+
+    async def _ask(self, key: bytes, *commands: Command) -> list[Any]:
+        """Replies, none of which is an error."""
         with _errors():
-            try:
-                return await self._redis.evalsha(script.digest, len(names), *names, *arguments)
-            except NoScriptError:
-                await self._redis.script_load(script.text)
-                return await self._redis.evalsha(script.digest, len(names), *names, *arguments)
+            replies = await self._link.ask(key, *commands)
+            for reply in replies:
+                if isinstance(reply, ResponseError):
+                    raise reply
+        return replies
+
+    async def _run(
+        self, script: _Script, names: list[bytes], *arguments: bytes | int, wait: tuple[Command, ...] = ()
+    ) -> Any:
+        with _errors():
+            call: Command = ("EVALSHA", script.digest, len(names), *names, *arguments)
+            reply, *waited = await self._link.ask(names[0], call, *wait)
+            if isinstance(reply, NoScriptError):
+                call = ("EVAL", script.text, *call[2:])
+                reply, *waited = await self._link.ask(names[0], call, *wait)
+            if isinstance(reply, ResponseError):
+                raise reply
+        for each in waited:
+            self._durability.settled(each)
+        return reply
+
+
+def _info(reply: Any) -> dict[str, str]:
+    if isinstance(reply, ResponseError):
+        raise reply
+    return {name: value for name, _, value in (line.partition(":") for line in reply.decode().splitlines())}
 
 
 def _expiries(admissions: Mapping[Window, Admission], additions: Additions) -> IntArray:
