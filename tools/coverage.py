@@ -15,6 +15,7 @@ decided by one count needs no samples: every count is looked at.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,7 +29,7 @@ from scipy.stats import binom
 
 from deniable import Collection, Metric
 from deniable.kinds import Boolean, Category, Flags, Ordinal, Quantity, Set, Vector
-from deniable.mechanisms import Laplace, Mechanism
+from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Bitmap, Integer, Symbol
 from deniable.payload import Vector as Entries
 from deniable.randomness import WORD
@@ -255,10 +256,43 @@ def sampled(case: Case, reports: int, samples: int, generator: np.random.Generat
     power = np.array(
         [2 if row.label == DEVIATION else 1 for row in found.rows]
     )  # the estimate is the variance's root
-    ideal = np.minimum(2 * _Z * (value**power).std(axis=0), most**power - least)
+    known = _spread(case, reports)
+    spread = np.where(np.isnan(known), (value**power).std(axis=0), known)
+    ideal = np.minimum(2 * _Z * spread, most**power - least)
     width = (high**power - low**power).mean(axis=0) / ideal
     rows = zip(found.rows, covered.tolist(), width.tolist(), strict=True)
     return [Measured(row.label, *both) for row, *both in rows], held / samples
+
+
+def _spread(case: Case, reports: int) -> _Floats:
+    """The standard deviation of every row's estimate, from the exact chances; nan where samples have to tell it.
+
+    An estimate is the mean of what each report says, and an answer to reports that are all the same is what one says.
+    """
+    metric, cells = case.metric, _cells(case)
+    rows = answer(metric, _nothing(metric)).rows
+    unknown = [math.nan if row.label == DEVIATION else 0.0 for row in rows]
+    times = [reports if row.measure is Measure.TOTAL else 1 for row in rows]
+    mechanism = metric.columns[0].mechanism
+    if len(metric.columns) > 1:
+        return np.full(len(rows), math.nan)
+    if isinstance(mechanism, Gaussian | VectorLaplace):
+        assert isinstance(metric.kind, Vector)
+        step = float(metric.kind.clip) / metric.kind.grid
+        entries = step * twins.inputs(mechanism, [chosen for _, chosen in cells])
+        chances = np.array(list(cells.values()))
+        variance = chances @ entries**2 - (chances @ entries) ** 2 + step**2 * mechanism.variance
+    else:
+        payloads = _payloads(mechanism)
+        chances = sum(
+            (chance * _row(mechanism, chosen) for (_, chosen), chance in cells.items()), np.zeros(len(payloads))
+        )
+        says = np.array(
+            [[row.value for row in answer(metric, [2 * adds]).rows] for adds in _adding(mechanism, payloads)]
+        )
+        says = says / np.where(np.array(times) > 1, 2, 1)
+        variance = chances @ says**2 - (chances @ says) ** 2
+    return np.sqrt(variance / reports) * times + unknown
 
 
 def _samples(case: Case, reports: int, samples: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:

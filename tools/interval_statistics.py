@@ -18,9 +18,7 @@ from tools.coverage import DEVIATION, Case, Measured, cases, exactly, sampled
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
 REPORTS = (100, 1_000, 100_000)
 EPSILONS = ("1", "4")
-SAMPLES = 10_000
-LARGE = 4_000
-"""Samples of vectors of 100,000 devices, which are drawn device by device; at epsilon 1 only."""
+SAMPLES = 4_000
 
 INTRODUCTION = """\
 # Whether intervals hold
@@ -42,8 +40,8 @@ the others are unequal: of the booleans 2% are true, of the numbers 70% are 0 an
 """
 METHOD = """\
 Rows that one count decides (marked *exact*) are enumerated: every count that can come out, with its probability.
-All others, and the joint figures, are of {samples:,} samples ({large:,} for vectors of 100,000 devices): a coverage
-of 95% is measured to within {coverage:.1%}, a width to within {width:.1%}, nineteen times out of twenty.
+All others, and the joint figures, are of {samples:,} samples: a coverage of 95% is measured to within {coverage:.1%},
+nineteen times out of twenty.
 """
 BOUNDS = """\
 The aim: every row is covered 93.5% of the time or more, the mean over the rows of an answer is 94.5% to 97.5%, from
@@ -59,14 +57,14 @@ where between two inputs of the hybrid mechanism values lie, and, where only sum
 """
 
 
-def _large(case: Case, reports: int) -> bool:
+def _long(case: Case, reports: int) -> bool:
+    """Whether it takes minutes: vectors are drawn device by device."""
     return reports > 10_000 and case.name.startswith("vector")
 
 
 def rows_of(case: Case, reports: int, samples: int) -> tuple[list[Measured], float, bool]:
     """The rows, the joint coverage, and whether the rows are exact."""
-    own = min(samples, LARGE) if _large(case, reports) else samples
-    found, joint = sampled(case, reports, own, np.random.default_rng(reports))
+    found, joint = sampled(case, reports, samples, np.random.default_rng(reports))
     exact = exactly(case, reports)
     return exact or found, joint, exact is not None
 
@@ -86,9 +84,7 @@ def line(case: Case, reports: int, samples: int) -> tuple[str, str | None]:
 def page(samples: int) -> Iterator[str]:
     """The page, line by line."""
     yield INTRODUCTION
-    spread = 1.96 * samples**-0.5
-    precision = {"coverage": spread * (0.05 * 0.95) ** 0.5, "width": spread * 0.5**0.5}
-    yield METHOD.format(samples=samples, large=min(samples, LARGE), **precision)
+    yield METHOD.format(samples=samples, coverage=1.96 * (0.05 * 0.95 / samples) ** 0.5)
     yield BOUNDS
     spreads = []
     for epsilon in EPSILONS:
@@ -97,7 +93,7 @@ def page(samples: int) -> Iterator[str]:
         yield "|---|---|---|---|---|---|---|---|---|"
         for case in cases(epsilon):
             for reports in REPORTS:
-                if _large(case, reports) and epsilon != "1":
+                if _long(case, reports) and epsilon != "1":
                     continue
                 print(f"epsilon {epsilon}: {case}, {reports:,} reports", file=sys.stderr)
                 own, other = line(case, reports, samples)
