@@ -279,7 +279,7 @@ def operations() -> Panel:
         ),
         panel(
             "timeseries",
-            "CPU and memory of the aggregators",
+            "CPU and memory of the process that watches over the workers",
             12,
             8,
             [

@@ -25,6 +25,8 @@ from deniable_aggregator.store import CounterKey, Store, Window
 __all__ = ["Counters", "EpochCounters"]
 
 _MOST_BYTES = 256 << 20
+_COLUMN_BYTES = 200
+"""What it takes to know that a column has no counters."""
 
 
 @dataclass(slots=True)
@@ -109,7 +111,7 @@ class Counters:
             read = {segment: next(stored) for segment in segments}
             kept = {segment: counters for segment, counters in read.items() if counters is not None}
             own.columns[column] = kept
-            size = sum(counters.nbytes for counters in kept.values())
+            size = _COLUMN_BYTES + sum(counters.nbytes for counters in kept.values())
             own.size += size
             self._size += size
 

@@ -88,7 +88,7 @@ def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
     spread = []
     for column, counters in zip(metric.columns, zip(*epochs, strict=True), strict=True):
         sizes = [_reports(column.shape, own) for own in counters]
-        spread.append(sum(map(math.sqrt, sizes)) ** 2 / max(sum(sizes), 1))
+        spread.append(sum(map(math.sqrt, sizes)) ** 2 / sum(sizes) if any(sizes) else 1.0)
     return spread
 
 

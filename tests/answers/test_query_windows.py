@@ -177,3 +177,33 @@ def test_a_window_without_reports_knows_nothing() -> None:
     (row,) = found.estimate.rows
     assert math.isnan(row.value)
     assert (row.low, row.high) == (0.0, 1.0)
+
+
+FLAGS = Collection.loads(
+    """
+[collection]
+name = "editor"
+epoch = "1d"
+owner = "telemetry@example.org"
+[budget]
+epoch = 9.0
+[metrics.features]
+kind = "flags"
+description = "What is switched on"
+flags = ["minimap", "telemetry", "vim", "wrap"]
+epsilon = 1.0
+mechanism = "randomized_response"
+memoize = true
+"""
+).metrics["features"]
+
+
+def test_columns_are_weighed_each_by_its_own_reports() -> None:
+    """A device answers one flag: flags of which little or nothing came do not change what is known of the others."""
+    one, other, none = np.array([300, 700]), np.array([3, 4]), np.array([0, 0])
+    found = windowed(FLAGS, [[one, other, none, one]] * 9, 0.95, Target.POPULATION).estimate
+    alone = answer(FLAGS, [one, other, none, one])
+    assert found.reports == 9 * alone.reports
+    for row, once in zip(found.rows, alone.rows, strict=True):
+        assert (row.low, row.high) == (once.low, once.high)
+    assert (found.rows[2].low, found.rows[2].high) == (0.0, 1.0)

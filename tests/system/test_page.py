@@ -27,7 +27,7 @@ name = "editor"
 epoch = "1d"
 owner = "telemetry@example.org"
 [budget]
-epoch = 9.0
+epoch = 19.0
 [segments]
 platform = ["linux", "macos", "windows"]
 [metrics.browser]
@@ -51,6 +51,34 @@ description = "Minutes in the foreground"
 range = [0, 480]
 unit = "minutes"
 epsilon = 1.0
+[metrics.commands]
+kind = "count"
+description = "Commands run from the palette"
+max = 200
+epsilon = 1.0
+[metrics.features]
+kind = "flags"
+description = "What is switched on"
+flags = ["minimap", "telemetry", "vim", "wrap"]
+epsilon = 2.0
+[metrics.weights]
+kind = "vector"
+description = "How much each panel is used"
+dimensions = 3
+clip = 1.0
+norm = "l1"
+epsilon = 2.0
+[metrics.mood]
+kind = "ordinal"
+description = "How the day was"
+values = ["poor", "fair", "good"]
+epsilon = 1.0
+[metrics.tongues]
+kind = "set"
+description = "Languages of the interface that were tried"
+values = ["de", "en", "fr", "ja"]
+max_items = 2
+epsilon = 1.0
 [metrics.silent]
 kind = "boolean"
 description = "Nobody has answered this yet"
@@ -67,12 +95,21 @@ epsilon = 2.0
 """.replace("POSTAL", ", ".join(f'"{number:02}"' for number in range(100)))
 )
 SHARES = {"browser": [0.5, 0.14, 0.09, 0.18, 0.09], "crashed": [0.98, 0.02], "dark_mode": [0.4, 0.6]}
-PAGES = ["/", "/c/editor/browser", "/c/editor/minutes?last=7", "/c/editor/silent", "/c/editor/timid", "/health"]
+PAGES = ["/", "/c/editor/browser", "/c/editor/weights?last=7", "/c/editor/silent", "/c/editor/timid", "/health"]
+OTHERS: dict[str, list[Any]] = {
+    "commands": [0, 3, 12, 40],
+    "features": [["vim"], ["wrap", "minimap"], []],
+    "weights": [[0.5, 0.25, 0.0], [0.0, 0.1, 0.6]],
+    "tongues": [["en"], ["en", "de"], ["fr"]],
+}
+"""Answers of the kinds that are not drawn by share."""
 
 
 def reported(metric: Metric, devices: int, generator: np.random.Generator) -> np.ndarray:
     """What so many devices' reports add up to."""
-    if metric.kind.name == "number":
+    if metric.name in OTHERS:
+        values = [OTHERS[metric.name][each % len(OTHERS[metric.name])] for each in range(devices)]
+    elif metric.kind.name == "number":
         values = generator.gamma(2, 40, devices).clip(0, 480).tolist()
     elif metric.kind.name == "boolean":
         values = (generator.random(devices) < SHARES.get(metric.name, [0.5, 0.5])[1]).tolist()
@@ -266,6 +303,26 @@ def test_of_many_rows_the_largest_are_shown(page: Page) -> None:
     shown(page, "/c/editor/zip")
     expect(page.locator("section[aria-labelledby=answer-head] tbody tr")).to_have_count(50)
     expect(page.locator("main")).to_contain_text("The 50 largest of 100; the CSV file has all.")
+
+
+def test_every_kind_has_a_card_and_a_page(page: Page) -> None:
+    """Each kind that there is shows its estimate with an interval, and its page a chart and a table."""
+    from deniable.kinds import KINDS
+
+    shown(page, "/")
+    names = {
+        metric.kind.name: metric.name for metric in EDITOR.metrics.values() if metric.name not in {"silent", "timid"}
+    }
+    assert set(names) == set(KINDS)
+    for name in names.values():
+        card = page.locator(".card", has=page.locator(f"#card-{name}"))
+        assert card.locator(".glyph .reach").count() >= 3
+        assert re.search(r"\d", card.locator(".big, .text").first.inner_text())
+    for name in ("commands", "features", "weights", "tongues"):
+        shown(page, f"/c/editor/{name}")
+        expect(page.locator("section[aria-labelledby=answer-head] .chart .main-svg").first).to_be_visible()
+        row = page.locator("section[aria-labelledby=answer-head] tbody tr").first.inner_text()
+        assert re.search(r"-?[\d.,]+%? to -?[\d.,]+%?", row)
 
 
 def test_metrics_without_and_with_too_few_reports_say_so(page: Page) -> None:

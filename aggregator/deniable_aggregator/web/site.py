@@ -34,6 +34,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
+    "Server": "deniable",
     "X-Content-Type-Options": "nosniff",
 }
 _LONGEST_END = 2.0
