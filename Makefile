@@ -15,6 +15,9 @@ PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
 DEVICES ?= 10000
 JOBS ?= 2
+TOOLS := chromium prometheus promtool redis-server h2load
+PACKAGES := chromium prometheus redis-server nghttp2-client
+POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
 .PHONY: help demo system-tools test test-deep check bench proto lock format clean
@@ -41,15 +44,16 @@ $(PROTO_READY): requirements/proto.txt
 demo: $(READY)
 	@$(BIN)/deniable demo --devices $(DEVICES) $(if $(ONCE),--once)
 
-# What the tests of the page and of the alerts run, and pip does not carry.
+# What tests and benchmarks run, and pip does not carry. Debian starts what it installs, unless policy-rc.d says no.
 system-tools:
-	@missing=; for tool in chromium prometheus promtool; do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
+	@missing=; for tool in $(TOOLS); do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  echo "Installing chromium and prometheus (once)..."; \
+	  echo "Installing $(PACKAGES) (once)..."; \
+	  test -e $(POLICY) || { trap 'rm -f $(POLICY)' EXIT; printf '#!/bin/sh\nexit 101\n' > $(POLICY); chmod +x $(POLICY); }; \
 	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-	    chromium prometheus > /dev/null; \
-	else echo "Tests that need$$missing are skipped; to run them: sudo apt-get install chromium prometheus"; fi
+	    $(PACKAGES) > /dev/null; \
+	else echo "What needs$$missing is skipped; to run it: sudo apt-get install $(PACKAGES)"; fi
 
 test: $(READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
@@ -66,7 +70,7 @@ check: $(READY) $(PROTO_READY)
 	$(BIN)/python tools/check_wire.py
 	$(PROTO_VENV)/bin/python tools/generate_proto.py --check
 
-bench: $(READY)
+bench: $(READY) system-tools
 	$(BIN)/python -m benchmarks
 
 proto: $(PROTO_READY)

@@ -23,9 +23,9 @@ SERVERS = pytest.mark.parametrize("binary", [VALKEY, pytest.param(REDIS, marks=n
 
 
 @asynccontextmanager
-async def opened(at: Running, durability: Durability) -> AsyncIterator[Store]:
+async def opened(at: Running, durability: Durability, timeout: float = 5.0) -> AsyncIterator[Store]:  # noqa: ASYNC109
     """A store that is open."""
-    store = Store(at.url, durability=durability)
+    store = Store(at.url, durability=durability, timeout=timeout)
     try:
         await store.open()
         yield store
@@ -121,13 +121,16 @@ def test_replicated_is_at_a_replica(tmp_path: Path, binary: str) -> None:
     """With replicated, nothing is acknowledged that no replica has: neither what is new nor what is known."""
 
     async def check() -> None:
-        async with opened(primary, Durability(Level.REPLICATED, patience=0.3)) as store:
+        async with (
+            opened(primary, Durability(Level.REPLICATED, patience=20.0), timeout=30.0) as store,
+            opened(primary, Durability(Level.REPLICATED, patience=0.3)) as hurried,
+        ):
             ids = batch_ids()
             assert not await add(store)
             os.kill(replica.pid, signal.SIGSTOP)
             for _ in range(2):  # the second time it is known to the primary
                 with pytest.raises(StoreUnavailable, match="has not reached replicas"):
-                    await add(store, ids)
+                    await add(hurried, ids)
             os.kill(replica.pid, signal.SIGCONT)
             assert await add(store, ids)
             assert not await add(store)
