@@ -15,7 +15,7 @@ export function glyph(row, [least, most]) {
     );
   }
   if (row.value !== undefined) drawing.append(svg("circle", { class: "value", cx: at(row.value), cy: 9, r: 5 }));
-  if (row.truth !== undefined) drawing.append(svg("g", {}, diamond(at(row.truth))));
+  if (row.truth !== undefined) drawing.append(diamond(at(row.truth)));
   return drawing;
 }
 
@@ -24,9 +24,10 @@ function diamond(x) {
   return svg("svg", { x, y: 9, overflow: "visible" }, svg("path", { class: "truth", d: "M0 -6L6 0L0 6L-6 0Z" }));
 }
 
+// What the marks mean: their words, and a sample of each.
 export function legend(truth) {
-  const sample = { value: 0.5, low: 0, high: 1 };
-  const items = [["estimate and interval", glyph(sample, [0, 1])]];
-  if (truth) items.push(["truth, known because these devices are simulated", svg("svg", { class: "glyph", "aria-hidden": "true" }, svg("svg", { x: "50%", y: 7, overflow: "visible" }, svg("path", { class: "truth", d: "M0 -6L6 0L0 6L-6 0Z" })))]);
+  const items = [["estimate and interval", glyph({ value: 0.5, low: 0, high: 1 }, [0, 1])]];
+  const sample = svg("svg", { class: "glyph", "aria-hidden": "true" }, diamond("50%"));
+  if (truth) items.push(["truth, known because these devices are simulated", sample]);
   return items;
 }

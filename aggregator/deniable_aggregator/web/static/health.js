@@ -13,6 +13,8 @@ const REASONS = {
   BUSY: "too many batches were waiting",
   STORE_UNAVAILABLE: "the store could not take them",
   DRAINING: "the aggregator was ending",
+  NO_TOKEN: "without a token that is known here",
+  OTHER_SCOPE: "with a token that is not good for reporting",
 };
 
 export function healthPage(main) {
