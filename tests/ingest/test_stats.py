@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -35,10 +36,16 @@ def test_workers_add_up_and_go_on_after_a_restart(tmp_path: Path) -> None:
     first, second = board.join(0), board.join(1)
     first.accepted, first.waiting = 5, 2
     second.accepted = 7
-    second.refuse(BUSY)
     first.publish()
+
+    async def refuse() -> None:
+        for _ in range(3):
+            second.refuse(BUSY)
+        await asyncio.sleep(0)
+
+    asyncio.run(refuse())
     total = Board(tmp_path / "board").total()
-    assert (total.accepted, total.waiting, total.refused) == (12, 2, {"BUSY": 1})
+    assert (total.accepted, total.waiting, total.refused) == (12, 2, {"BUSY": 3})
     again = Board(tmp_path / "board").join(0)
     assert (again.accepted, again.waiting) == (5, 0)
     again.accepted += 1

@@ -8,6 +8,7 @@ words:
 
 from __future__ import annotations
 
+import asyncio
 import json
 import mmap
 import os
@@ -79,16 +80,21 @@ class IngestStats:
     """How long flushes took: checking, adding up and storing."""
     flush_batches: Histogram = field(default_factory=_batches)
     """How many batches they had."""
+    unwritten: bool = field(default=False, repr=False, compare=False)
+    """Some refusals are not on the board yet."""
     slot: memoryview | None = field(default=None, repr=False, compare=False)
     """This process's part of a board."""
 
     def refuse(self, refusal: Refusal) -> None:
-        """Count a refused batch."""
+        """Count a refused batch. Many of them come together, and writing takes as long as refusing: once for all."""
         self.refused[refusal.reason] += 1
-        self.publish()
+        if self.slot is not None and not self.unwritten:
+            self.unwritten = True
+            asyncio.get_running_loop().call_soon(self.publish)
 
     def publish(self) -> None:
         """Write the counts to the board, where there is one."""
+        self.unwritten = False
         if self.slot is not None:
             _write(self.slot, {name: _plain(getattr(self, name)) for name in _COUNTED})
 
@@ -106,7 +112,7 @@ class IngestStats:
             own.total += its.total
 
 
-_COUNTED = tuple(each.name for each in fields(IngestStats) if each.name != "slot")
+_COUNTED = tuple(each.name for each in fields(IngestStats) if each.name not in {"slot", "unwritten"})
 
 
 def _plain(value: Any) -> Any:
