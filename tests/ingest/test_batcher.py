@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from deniable_aggregator.ingest import FlushSettings
 from deniable_aggregator.ingest.flush import Flush
-from support.aggregator_server import Client, counted, request, serving, until
+from support.aggregator_server import Client, counted, request, serving, store_of, until
 
 LONG = 3.0
 """An interval that no test waits for."""
@@ -93,6 +95,30 @@ def test_an_error_nobody_thought_of_leaves_nobody_waiting(
     with caplog.at_level(logging.ERROR):
         asyncio.run(submit())
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [ZeroDivisionError]
+
+
+def test_nobody_waits_for_a_store_that_is_away_behind_others(tmp_path: Path) -> None:
+    """When the store does not answer one flush, those that wait behind it are refused with it, and the next goes on."""
+
+    async def submit() -> None:
+        async with serving(tmp_path / "store") as (behind, _):
+            url, pid = store_of(behind).url, store_of(behind).pid
+            assert pid
+            few = FlushSettings(most_batches=10)
+            async with serving(tmp_path, redis_url=url, flush=few, folds=False) as (server, client):
+                await took(client)
+                os.kill(pid, signal.SIGSTOP)
+                start = time.monotonic()
+                batches = [request((0, 1)) for _ in range(200)]
+                told = await asyncio.gather(*map(client.refused, batches))
+                assert {each.reason for each in told} == {"STORE_UNAVAILABLE"}
+                assert time.monotonic() - start < 9  # one flush takes five seconds, twenty a hundred
+                assert server.stats.waiting == 0
+                os.kill(pid, signal.SIGCONT)
+                await asyncio.gather(*map(client.submit, batches))
+                assert await counted(server, 0) == [0, 201, 0, 0, 0]
+
+    asyncio.run(submit())
 
 
 def test_draining_stores_what_waits(tmp_path: Path) -> None:

@@ -9,6 +9,9 @@ A flush begins at once when its lane is idle, else an interval after the last on
 full. Its answers go out together, which costs fewer system calls than one by one (measured: a quarter of a
 call's time). Flushes that gather much anyway come half as often: what a flush costs by itself is then shared
 by more. A flush that has begun is finished, whoever has stopped waiting for it.
+
+When the store does not answer a flush, all that waits in its lane is refused along with it: nobody waits for a
+store that is away any longer than for one answer.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from deniable_aggregator.ingest.flush import Flush, Outcome, Stored
 from deniable_aggregator.ingest.refusal import BUSY, DRAINING, STORE_UNAVAILABLE, Refusal
 from deniable_aggregator.ingest.rows import ROW_BYTES, Batch
 from deniable_aggregator.ingest.stats import IngestStats
-from deniable_aggregator.store import Store, StoreError
+from deniable_aggregator.store import Store, StoreError, StoreUnavailable
 
 __all__ = ["Batcher", "FlushSettings", "Ticket"]
 
@@ -87,13 +90,19 @@ class _Waiting:
 class _Lane:
     """The flushes of one shard, one after another."""
 
-    def __init__(self, settings: FlushSettings, finish: Callable[[_Waiting], Coroutine[Any, Any, None]]) -> None:
+    def __init__(
+        self,
+        settings: FlushSettings,
+        finish: Callable[[_Waiting], Coroutine[Any, Any, bool]],
+        give_up: Callable[[_Waiting], None],
+    ) -> None:
         self._settings = settings
         self._finish = finish
+        self._give_up = give_up
         self._queue: deque[_Waiting] = deque()
         self._not_before = 0.0
         self._timer: asyncio.Handle | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[bool] | None = None
 
     def put(self, batch: Batch, size: int) -> Ticket:
         """Let a batch wait for its flush."""
@@ -141,10 +150,15 @@ class _Lane:
         self._task = asyncio.create_task(self._finish(waiting))
         self._task.add_done_callback(self._ended)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, task: asyncio.Task[bool]) -> None:
         self._task = None
-        if not task.cancelled() and (error := task.exception()):
+        if task.cancelled():
+            return
+        if error := task.exception():
             _LOG.error("a flush failed", exc_info=error)
+        elif not task.result():
+            while self._queue:
+                self._give_up(self._queue.popleft())
         if self._queue:
             self._schedule()
 
@@ -160,7 +174,7 @@ class Batcher:
         self._waiting_bytes = 0
         self._draining = False
         self._failing: set[int] = set()
-        self._lanes = [_Lane(settings, partial(self._finish, shard)) for shard in range(store.shards)]
+        self._lanes = [_Lane(settings, partial(self._finish, shard), self._give_up) for shard in range(store.shards)]
 
     def submit(self, batch: Batch) -> Ticket | Refusal:
         """A ticket for the outcome; or a refusal, when too much is waiting."""
@@ -182,7 +196,8 @@ class Batcher:
         for lane in self._lanes:
             await lane.drain()
 
-    async def _finish(self, shard: int, waiting: _Waiting) -> None:
+    async def _finish(self, shard: int, waiting: _Waiting) -> bool:
+        """Store a flush and say what became of it; whether the store has answered."""
         outcomes: list[Outcome] = [STORE_UNAVAILABLE] * len(waiting.batches)
         began = time.perf_counter()
         try:
@@ -192,10 +207,22 @@ class Batcher:
             self._note_store(shard, None)
         except StoreError as error:
             self._note_store(shard, error)
+            return not isinstance(error, StoreUnavailable)
         finally:
-            self._waiting_bytes -= waiting.size
-            self._count(waiting.batches, outcomes, time.perf_counter() - began)
-            waiting.outcomes.set_result(outcomes)
+            stats = self._stats
+            stats.flushes += 1
+            stats.flush_seconds.observe(time.perf_counter() - began)
+            stats.flush_batches.observe(len(waiting.batches))
+            self._settle(waiting, outcomes)
+        return True
+
+    def _give_up(self, waiting: _Waiting) -> None:
+        self._settle(waiting, [STORE_UNAVAILABLE] * len(waiting.batches))
+
+    def _settle(self, waiting: _Waiting, outcomes: list[Outcome]) -> None:
+        self._waiting_bytes -= waiting.size
+        self._count(waiting.batches, outcomes)
+        waiting.outcomes.set_result(outcomes)
 
     def _note_store(self, shard: int, error: StoreError | None) -> None:
         if error:
@@ -207,12 +234,9 @@ class Batcher:
             _LOG.warning("the store takes batches again (shard %d)", shard)
             self._failing.remove(shard)
 
-    def _count(self, batches: list[Batch], outcomes: list[Outcome], seconds: float) -> None:
+    def _count(self, batches: list[Batch], outcomes: list[Outcome]) -> None:
         stats = self._stats
         stats.waiting -= len(batches)
-        stats.flushes += 1
-        stats.flush_seconds.observe(seconds)
-        stats.flush_batches.observe(len(batches))
         for batch, outcome in zip(batches, outcomes, strict=True):
             if outcome is Stored.NOW:
                 stats.accepted += 1
