@@ -8,7 +8,8 @@ words:
 
 grpc is imported here when the first batch leaves, on the upload thread, and nowhere else. gRPC's threads do not
 survive a fork, and a fork in the middle of a call breaks parent and child: so every call is cut short before a fork
-(its batch keeps its id, and is sent again), and a child never touches the gRPC that it has inherited.
+(its batch keeps its id, and is sent again), a child never touches the gRPC that it has inherited, and what gRPC
+itself does around forks is switched off.
 """
 
 from __future__ import annotations
@@ -126,6 +127,23 @@ def backoff(failures: int, asked: float | None) -> float:
     return max(own, min(asked or 0.0, _LONGEST_WAIT) * (1.0 + 0.2 * word() / WORD))
 
 
+def _load_grpc() -> None:
+    """Load gRPC without its own fork handlers, which now and then wait for ever for one of its threads.
+
+    Ours leave them nothing to do. What the application has loaded, or has set, is left as it is.
+    """
+    switch = "GRPC_ENABLE_FORK_SUPPORT"
+    if "grpc" in sys.modules or switch in os.environ:
+        return
+    os.environ[switch] = "0"
+    try:
+        import grpc
+
+        grpc.insecure_channel("unix:nowhere").close()  # it looks at the environment when it is first used
+    finally:
+        del os.environ[switch]
+
+
 class Uploader:
     """A channel to one aggregator; made and used on the upload thread, cut short from any."""
 
@@ -140,6 +158,7 @@ class Uploader:
         """Submit a batch and wait for the answer, at most for the deadline; None where it was cut short."""
         if self._cut:
             return None
+        _load_grpc()
         import grpc
         from google.protobuf.message import DecodeError
 

@@ -17,7 +17,7 @@ from deniable import Collection
 from deniable.ledger import read
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.commands import EDITOR
-from support.endpoints import Endpoint, answering
+from support.endpoints import Endpoint, answering, lying
 
 HEAD = """
 import os, sys, threading, time
@@ -233,6 +233,34 @@ def test_what_the_parent_has_recorded_is_written_once(tmp_path: Path) -> None:
     with answering() as endpoint:
         printed = run(PARENTS.replace("write_behind=0.01", "write_behind=60"), endpoint, tmp_path / "device.db")
     assert printed.strip() == "1001.0"
+
+
+HANDLERS = """
+from deniable.upload import _load_grpc
+_load_grpc()
+assert "GRPC_ENABLE_FORK_SUPPORT" not in os.environ
+import grpc
+def call():
+    with grpc.insecure_channel(endpoint) as channel:
+        try:
+            channel.unary_unary("/none")(b"", timeout=2.0)
+        except grpc.RpcError:
+            pass
+thread = threading.Thread(target=call)
+thread.start()
+time.sleep(0.3)
+pid = os.fork()
+if pid == 0:
+    os._exit(0)
+assert ended(pid) == 0
+thread.join()
+"""
+
+
+def test_what_grpc_does_around_forks_is_switched_off(tmp_path: Path) -> None:
+    """Its own handlers, which complain here and hang now and then, are not there; the environment is as it was."""
+    with lying("silent") as address:
+        run(HANDLERS, Endpoint(lambda *_: b"", address=address), tmp_path / "device.db")
 
 
 NOISE = """
