@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from deniable import Collection
 from deniable_aggregator.catalog import Catalog
@@ -126,6 +126,7 @@ def chromium() -> str:
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
     """A browser without a window."""
+    expect.set_options(timeout=30_000)  # machines are shared: a page may take its time
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS.split())
         try:
