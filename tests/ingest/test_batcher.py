@@ -98,7 +98,7 @@ def test_an_error_nobody_thought_of_leaves_nobody_waiting(
 
 
 def test_nobody_waits_for_a_store_that_is_away_behind_others(tmp_path: Path) -> None:
-    """When the store does not answer one flush, those that wait behind it are refused with it, and the next goes on."""
+    """When the store does not answer a flush, those behind it are refused with it, and the next goes on."""
 
     async def submit() -> None:
         async with serving(tmp_path / "store") as (behind, _):
