@@ -1,8 +1,8 @@
 """Ingest against the ceiling of gRPC in Python. `python -m benchmarks.ingest --json` gives every figure.
 
-All servers run at the same time and are loaded one after another, in another order every round, so that what is
-compared has seen the same machine. A figure is the median over the rounds; a ratio is the median of the rounds'
-ratios. On a machine that others use, only ratios mean something.
+All servers run at the same time and are loaded one after another, in another order every round, and what is
+compared in a row, so that it has seen the same machine. A figure is the median over the rounds; a ratio is the
+median of the rounds' ratios. On a machine that others use, only ratios mean something.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,7 @@ _SUBMIT = "deniable.v1.ReportService/SubmitReports"
 _STREAM = "deniable.v1.ReportService/StreamReports"
 _PACE = 2000
 _WARM_CALLS = 4000
-_ROUNDS = 5
+_ROUNDS = 9
 _FORWARDED = "stream, 100 batches a message"
 _TEXT = """\
 # Ingest
@@ -42,8 +42,8 @@ checks every report, adds it up and has it on disk, synced, before it acknowledg
 
 Load is h2load's, 400 calls in flight over 40 connections, on the same machine; every call gets an id and contents of
 its own at the server. Acknowledgements are counted by the bytes of their bodies. CPU is that of all server-side
-processes, the store's included. All servers run throughout and take turns in random order: a figure is the median of
-{rounds} rounds, a ratio the median of the rounds' ratios.
+processes, the store's included. All servers run throughout and take turns, those that are compared in a row and in
+random order: a figure is the median of {rounds} rounds, a ratio the median of the rounds' ratios.
 
 {table}
 """
@@ -121,6 +121,21 @@ def _measured(cell: Cell, server: Running) -> Measured:
 
 Rounds = list[dict[str, Measured]]
 
+_TOGETHER = (
+    ("naive, 20 reports", "bare, 20 reports", "whole, 20 reports", _FORWARDED),
+    ("bare, 50 reports", "whole, 50 reports"),
+    ("bare, 2 processes", "whole, 2 workers"),
+    ("bare, paced", "whole, paced"),
+    ("stream, 1 batch a message",),
+)
+"""What is compared is measured in a row: a shared machine is another one a minute later."""
+
+
+def _order() -> Iterator[str]:
+    """All cells, in another order every time, as far as they need not stay together."""
+    for group in random.sample(_TOGETHER, len(_TOGETHER)):
+        yield from random.sample(group, len(group))
+
 
 def _run(cells: dict[str, Cell], rounds: int) -> Rounds:
     with tempfile.TemporaryDirectory() as room, ExitStack() as stack:
@@ -132,10 +147,8 @@ def _run(cells: dict[str, Cell], rounds: int) -> Rounds:
             _submit(20, _WARM_CALLS).run(servers[name].port)
         found: Rounds = []
         for number in range(rounds):
-            order = list(cells)
-            random.shuffle(order)
             found.append({})
-            for name in order:
+            for name in _order():
                 found[-1][name] = _measured(cells[name], servers[cells[name].server])
                 _progress(f"round {number + 1} of {rounds}: {name}")
         return found

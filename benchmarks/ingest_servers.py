@@ -85,13 +85,13 @@ class _Contents:
         self._number = itertools.count()
         self._batches: dict[int, Any] = {}
         for size in SIZES:
-            batches = [batch(size) for _ in range(_CONTENTS)]
-            self._batches[8 * size] = itertools.cycle([(each.rows, each.segment) for each in batches])
+            self._batches[8 * size] = itertools.cycle([batch(size) for _ in range(_CONTENTS)])
 
-    def freshen(self, request: SubmitReportsRequest) -> None:
-        """Make a batch a new one, of the same number of reports."""
-        request.batch_id = self._prefix + next(self._number).to_bytes(8, "big")
-        request.rows, request.segment = next(self._batches[len(request.rows)])
+    def freshened(self, request: SubmitReportsRequest) -> SubmitReportsRequest:
+        """A new batch, of the same number of reports."""
+        fresh: SubmitReportsRequest = next(self._batches[len(request.rows)])
+        fresh.batch_id = self._prefix + next(self._number).to_bytes(8, "big")
+        return fresh
 
 
 class _FreshReportService(ReportService):
@@ -103,8 +103,7 @@ class _FreshReportService(ReportService):
 
     def take(self, request: SubmitReportsRequest) -> Any:
         """Let a new batch in."""
-        self._contents.freshen(request)
-        return super().take(request)
+        return super().take(self._contents.freshened(request))
 
 
 def freshened(catalog: Catalog) -> Sequence[server.AddService]:
@@ -170,7 +169,7 @@ async def _naive(directory: Path) -> None:
 
     async def add(message: bytes, _context: object) -> bytes:
         request = SubmitReportsRequest.FromString(message)
-        contents.freshen(request)
+        request = contents.freshened(request)
         if not await redis.set(b"seen:" + request.batch_id, 1, nx=True, ex=DAY):
             return b"\x08\x01"
         pipeline = redis.pipeline(transaction=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import lru_cache
 from typing import Any, NoReturn, TypeVar
 
 import grpc
@@ -135,10 +136,11 @@ def answering(catalog: Catalog) -> list[AddService]:
 
 
 def estimates_of(analyst_of: Callable[[Store], Analyst]) -> AddService:
-    """Has a server answer questions."""
+    """Has a server answer questions; the listeners of a process share what is known."""
+    shared = lru_cache(maxsize=1)(analyst_of)
 
     def add(server: grpc.aio.Server, store: Store) -> str:
-        estimate_service_pb2_grpc.add_EstimateServiceServicer_to_server(EstimateService(analyst_of(store)), server)
+        estimate_service_pb2_grpc.add_EstimateServiceServicer_to_server(EstimateService(shared(store)), server)
         return pb.DESCRIPTOR.services_by_name["EstimateService"].full_name
 
     return add

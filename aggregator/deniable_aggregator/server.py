@@ -90,6 +90,9 @@ class Settings:
     """Seconds for draining."""
     reuse_port: bool = False
     """Other processes may listen on the same port, and share its calls."""
+    listeners: int = 1
+    """How many gRPC servers of this process share the port. Each of them accepts one call after another and waits in
+    between, so that one alone leaves a fifth of the time of its loop unused."""
     access: Access = field(default_factory=Access)
     """Who is let in."""
     board: Path | None = None
@@ -104,6 +107,8 @@ class Settings:
             raise ValueError("an aggregator has either a data directory or the address of a store")
         if self.grace < 0:
             raise ValueError(f"a grace period is not negative: {self.grace}")
+        if self.listeners < 1 or (self.listeners > 1 and not self.reuse_port):
+            raise ValueError("there is at least one listener, and several have to share the port")
 
 
 def layout_of(collection: Collection) -> Layout:
@@ -159,7 +164,7 @@ class Server:
         self._embedded = EmbeddedStore(settings.data_dir) if settings.data_dir else None
         self._health = health.aio.HealthServicer()
         self._background: list[asyncio.Task[None]] = []
-        self._grpc: grpc.aio.Server | None = None
+        self._grpc: list[grpc.aio.Server] = []
         self._door: Door | None = None
         self._reports: ReportService | None = None
         self._store: Store | None = None
@@ -194,8 +199,7 @@ class Server:
                 await self._attached.enter_async_context(attachment(self))
         except BaseException:
             await self._attached.aclose()
-            if self._grpc:
-                await self._grpc.stop(0)
+            await self._stop(0)
             await self._close_store()
             raise
         self._background = [asyncio.create_task(self._watch_store())]
@@ -217,10 +221,10 @@ class Server:
             await ended(task)
         await self._health.enter_graceful_shutdown()
         await self._attached.aclose()
-        ending = asyncio.create_task(self._grpc.stop(grace))
+        ending = asyncio.create_task(self._stop(grace))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._reports.drain(), grace)
-        await self._grpc.stop(min(_LAST_WORD_SECONDS, grace))
+        await self._stop(min(_LAST_WORD_SECONDS, grace))
         await ending
         await self._close_store()
 
@@ -244,17 +248,30 @@ class Server:
         batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._door = Door(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
+        for _ in range(settings.listeners):
+            self._grpc.append(await self._listener())
+        for listener in self._grpc:
+            await listener.start()
+
+    async def _listener(self) -> grpc.aio.Server:
+        """One of the gRPC servers; the first one settles the port."""
+        settings = self._settings
+        assert self._reports
         options = (*OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port)))
-        self._grpc = grpc.aio.server(interceptors=settings.access.guards(), options=options)
-        self._reports.add_to(self._grpc)
-        names = [NAME, *(add(self._grpc, self.store) for add in self._services)]
-        add_HealthServicer_to_server(self._health, self._grpc)
+        listener = grpc.aio.server(interceptors=settings.access.guards(), options=options)
+        self._reports.add_to(listener)
+        names = [NAME, *(add(listener, self.store) for add in self._services)]
+        add_HealthServicer_to_server(self._health, listener)
         for name in names:
             await self._health.set(name, HealthCheckResponse.SERVING)
-        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], self._grpc)
-        self.port = settings.access.listen(self._grpc, settings.listen)
+        reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], listener)
+        where = f"{settings.listen.rpartition(':')[0]}:{self.port}" if self.port else settings.listen
+        self.port = settings.access.listen(listener, where)
         self._names = ("", *names)
-        await self._grpc.start()
+        return listener
+
+    async def _stop(self, grace: float) -> None:
+        await asyncio.gather(*(listener.stop(grace) for listener in self._grpc))
 
     async def _watch_store(self) -> None:
         """Keep the health service true while the store comes and goes."""

@@ -46,6 +46,11 @@ _STEADY_SECONDS = 30.0
 """A worker that has run for so long is started again without a longer pause."""
 _LOOK_SECONDS = 1.0
 """How often directories are looked at."""
+_LISTENERS = 4
+"""Of each worker (measured: 1.17 times the calls of a single one with two, 1.25 times with four)."""
+_MALLOC = {"MALLOC_TOP_PAD_": str(4 << 20)}
+"""Has glibc keep some free memory for the arrays of the next flush: to give it back and ask for it again takes as
+long as adding up (for 140 batches of 50 reports 570 microseconds against 250)."""
 _ORPHANED_SECONDS = 1.0
 """For draining when the supervisor is gone, and most likely the store with it."""
 _LAST_SECONDS = 5.0
@@ -166,6 +171,7 @@ class _Worker:
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,  # a Ctrl-C is for the supervisor
+                env={**_MALLOC, **os.environ},
             )
         self._link = await _Link.over(ours)
         self._link.say(self._program)
@@ -317,6 +323,7 @@ class Supervisor:
             durability=durability,
             board=board,
             reuse_port=True,
+            listeners=_LISTENERS,
             folds=False,
         )
 
