@@ -30,7 +30,7 @@ _SUBMIT = "deniable.v1.ReportService/SubmitReports"
 _STREAM = "deniable.v1.ReportService/StreamReports"
 _PACE = 2000
 _WARM_CALLS = 4000
-_ROUNDS = 9
+_ROUNDS = 7
 _FORWARDED = "stream, 100 batches a message"
 _TEXT = """\
 # Ingest
@@ -91,18 +91,18 @@ def _stream(size: int, messages: int, together: int, calls: int) -> Load:
 
 
 def _cells(scale: float) -> dict[str, Cell]:
-    calls = int(20_000 * scale)
+    calls = int(40_000 * scale)
     paced = int(3 * _PACE * scale)
     return {
         "bare, 20 reports": Cell("bare 1", _submit(20, calls)),
         "whole, 20 reports": Cell("whole 1", _submit(20, calls)),
         "bare, 50 reports": Cell("bare 1", _submit(METRICS, calls)),
         "whole, 50 reports": Cell("whole 1", _submit(METRICS, calls)),
-        "naive, 20 reports": Cell("naive 1", _submit(20, calls // 8)),
+        "naive, 20 reports": Cell("naive 1", _submit(20, calls // 16)),
         "bare, 2 processes": Cell("bare 2", _submit(20, calls)),
         "whole, 2 workers": Cell("whole 2", _submit(20, calls)),
-        "stream, 1 batch a message": Cell("whole 1", _stream(20, 500, 1, max(calls // 500, 4))),
-        _FORWARDED: Cell("whole 1", _stream(20, 10, 100, max(calls // 250, 4)), 100),
+        "stream, 1 batch a message": Cell("whole 1", _stream(20, 500, 1, max(calls // 1000, 4))),
+        _FORWARDED: Cell("whole 1", _stream(20, 10, 100, max(calls // 500, 4)), 100),
         "bare, paced": Cell("bare 1", _submit(20, paced, _PACE)),
         "whole, paced": Cell("whole 1", _submit(20, paced, _PACE)),
     }

@@ -45,7 +45,7 @@ class FlushSettings:
 
     interval: float = 0.003
     """Seconds from the beginning of one flush to the next while batches keep coming."""
-    stretch: float = 5.0
+    stretch: float = 3.0
     """So many intervals, at the most, while they come in numbers."""
     most_batches: int = 1000
     """A flush of so many batches is full."""
