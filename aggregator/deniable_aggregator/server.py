@@ -248,17 +248,18 @@ class Server:
         batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._door = Door(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
+        guards = settings.access.guards()
         for _ in range(settings.listeners):
-            self._grpc.append(await self._listener())
+            self._grpc.append(await self._listener(guards))
         for listener in self._grpc:
             await listener.start()
 
-    async def _listener(self) -> grpc.aio.Server:
+    async def _listener(self, guards: Sequence[grpc.aio.ServerInterceptor]) -> grpc.aio.Server:
         """One of the gRPC servers; the first one settles the port."""
         settings = self._settings
         assert self._reports
         options = (*OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port)))
-        listener = grpc.aio.server(interceptors=settings.access.guards(), options=options)
+        listener = grpc.aio.server(interceptors=guards, options=options)
         self._reports.add_to(listener)
         names = [NAME, *(add(listener, self.store) for add in self._services)]
         add_HealthServicer_to_server(self._health, listener)
