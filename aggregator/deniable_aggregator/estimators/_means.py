@@ -6,9 +6,15 @@ words:
   noise    how far a report's level is from what its device's share makes it on average
   spread   the variance of the shares over the population
 
-**Means.** From the sum and the sum of squares alone, intervals are Student's, as `_intervals` has them. Where reports
-are counted by level, the sum of cubes is known too, and with it how skewed they are: the interval is moved to the
-longer tail by half of what Johnson (1978) would move it, and the variance is never taken for less than the noise's.
+**Means.** From the sum and the sum of squares alone it is not known how skewed reports are. But quantities have ends.
+Of all that are m above the lower end on average, with spread v, those that are at that end or at one other point are
+the least skewed, with a third moment of v (v / m - m); likewise from the upper end. As noise is symmetric, reports
+have it too. The interval is moved by what Johnson (1978) has for that, and is Student's with fewer degrees of
+freedom: of a sample's variance, a gamma of skewness g leaves 1 / (1 + 3/4 g^2) of them. (Counts of events at epsilon
+4, of which one device in twenty has many and most have none: 95% intervals cover 94.6% at n = 100; untouched, 91.5%.)
+
+Where reports are counted by level, the sum of cubes is known, and with it how skewed they are: the interval is moved
+to the longer tail by half of what Johnson would move it, and the variance is never taken for less than the noise's.
 Up to epsilon 4, 95% intervals then cover 94% of the time from n = 50 on, and from n = 1,000 on they are 3% wider at
 most than if the variance were known. (Untouched, they cover 91.1% at n = 50 and epsilon 4 where 5% of devices are at
 the other end of the range; moved all the way, 90% where 1% are, for few reports exaggerate skewness as often as they
@@ -33,6 +39,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
+
+from scipy.special import stdtrit
 
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
@@ -81,13 +89,23 @@ class Means:
             error = math.sqrt(self.noise.most / n)
             reach = _quantile(confidence) * error
             low, high = value - reach, value + reach
-        elif len(self.sums) > 2 and n > 2:
-            times = (high - value) / error
+        elif n > 2:
+            counted = len(self.sums) > 2
+            third = self._third_moment() / 2 if counted else self._least_third_moment(value, error)
+            times = (high - value) / error if counted else _times(confidence, n, third / (error**2 * n) ** 1.5)
             error = max(error, math.sqrt(self.noise.least / n))
-            middle = value + self._third_moment() * (1 + 2 * times**2) / (12 * error**2 * n**2)
+            middle = value + third * (1 + 2 * times**2) / (6 * error**2 * n**2)
             low, high = middle - times * error, middle + times * error
         share, low, high = ((level - self.origin) / self.span for level in (value, low, high))
         return share, error / self.span, low, high
+
+    def _least_third_moment(self, value: float, error: float) -> float:
+        """Of the levels around their mean: as near to 0 as it can be on the range, given mean and spread."""
+        below, above = value - self.origin, self.origin + self.span - value
+        if below <= 0 or above <= 0:
+            return 0.0
+        spread = min(max(error**2 * self.reports - self.noise.least, 0.0), below * above)
+        return max(spread * (spread / below - below), 0.0) + min(spread * (above - spread / above), 0.0)
 
     def _third_moment(self) -> float:
         """Of the levels around their mean: Fisher's unbiased estimate."""
@@ -169,6 +187,12 @@ class OneBit:
         lows, highs = self.frequencies.intervals(confidence, Target.POPULATION)
         error = self.frequencies.std_errors(Target.POPULATION)
         return float(self.frequencies.values[1]), float(error[1]), float(lows[1]), float(highs[1])
+
+
+def _times(confidence: float, n: int, skewness: float) -> float:
+    """How many standard errors an interval reaches: Student's, with as many degrees of freedom as a sample's variance
+    has where values are distributed like a gamma of this skewness."""
+    return float(stdtrit((n - 1) / (1 + 0.75 * skewness**2), (1 + confidence) / 2))
 
 
 def _quantile(confidence: float) -> float:
