@@ -249,12 +249,13 @@ class Server:
         self._door = Door(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
         guards = settings.access.guards()
-        for _ in range(settings.listeners):
-            self._grpc.append(await self._listener(guards))
+        self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
+        for name in self._names:
+            await self._health.set(name, HealthCheckResponse.SERVING)
         for listener in self._grpc:
             await listener.start()
 
-    async def _listener(self, guards: Sequence[grpc.aio.ServerInterceptor]) -> grpc.aio.Server:
+    def _listener(self, guards: Sequence[grpc.aio.ServerInterceptor]) -> grpc.aio.Server:
         """One of the gRPC servers; the first one settles the port."""
         settings = self._settings
         assert self._reports
@@ -263,8 +264,6 @@ class Server:
         self._reports.add_to(listener)
         names = [NAME, *(add(listener, self.store) for add in self._services)]
         add_HealthServicer_to_server(self._health, listener)
-        for name in names:
-            await self._health.set(name, HealthCheckResponse.SERVING)
         reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], listener)
         where = f"{settings.listen.rpartition(':')[0]}:{self.port}" if self.port else settings.listen
         self.port = settings.access.listen(listener, where)

@@ -198,6 +198,8 @@ def test_without_a_store_there_is_no_aggregator(tmp_path: Path) -> None:
             Settings(**wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="grace"):
         Settings(data_dir=tmp_path, grace=-1.0)
+    with pytest.raises(ValueError, match="share the port"):
+        Settings(data_dir=tmp_path, listeners=2)
 
 
 def test_a_restart_picks_up_where_it_was(tmp_path: Path) -> None:
