@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from deniable import Collection
 from deniable_aggregator.store import Additions, Admission, CounterKey, EmbeddedStore, Store, Window
 
-__all__ = ["put", "stored"]
+__all__ = ["put", "stored", "stored_in"]
 
 _KEPT_SECONDS = 3600
 
@@ -23,15 +23,22 @@ _KEPT_SECONDS = 3600
 async def stored() -> AsyncIterator[Store]:
     """A store of its own, empty."""
     with tempfile.TemporaryDirectory() as directory:
-        embedded = EmbeddedStore(Path(directory))
-        await embedded.start()
-        store = Store(embedded.url)
-        try:
-            await store.open()
+        async with stored_in(Path(directory)) as store:
             yield store
-        finally:
-            await store.close()
-            await embedded.stop()
+
+
+@contextlib.asynccontextmanager
+async def stored_in(data: Path) -> AsyncIterator[Store]:
+    """The store that an aggregator has left behind, or will."""
+    embedded = EmbeddedStore(data)
+    await embedded.start()
+    store = Store(embedded.url)
+    try:
+        await store.open()
+        yield store
+    finally:
+        await store.close()
+        await embedded.stop()
 
 
 async def put(

@@ -14,14 +14,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from deniable import Charge, Collection, Entry, ledger, transcript
-from deniable_aggregator.store import CounterKey, EmbeddedStore, Store
+from deniable_aggregator.store import CounterKey
 from support.aggregators import running
+from support.stored import stored_in
 
 DEVICES, HOMES = 200, 8
 HOUR = 3600
@@ -145,24 +146,10 @@ async def chaos(file: Path, seconds: float, kills: int) -> None:
             await asyncio.sleep(1.0)
 
 
-@contextlib.asynccontextmanager
-async def counters_in(data: Path) -> AsyncIterator[Store]:
-    """What the aggregator has left behind."""
-    embedded = EmbeddedStore(data)
-    await embedded.start()
-    store = Store(embedded.url)
-    try:
-        await store.open()
-        yield store
-    finally:
-        await store.close()
-        await embedded.stop()
-
-
 async def counted(data: Path, collection: Collection, epochs: set[int]) -> Counter[tuple[int, int]]:
     """How often each device was counted in each epoch."""
     column = collection.metrics["who"].columns[0].number
-    async with counters_in(data) as store:
+    async with stored_in(data) as store:
         keys = [CounterKey(collection.digest, column, epoch, 0) for epoch in sorted(epochs)]
         read = await store.read(keys)
     return Counter({
