@@ -182,48 +182,36 @@ def answers() -> Panel:
 
 def operations() -> Panel:
     """How the aggregators are doing."""
-    line = LINE | {"min": 0}
     panels = [
         stat("Aggregators that answer", 'sum(up{job="deniable"})', {"unit": "none"}),
         stat("Stores that answer", "sum(deniable_store_up)", {"unit": "none"}),
         stat("Batches accepted today", "sum(increase(deniable_batches_accepted_total[1d]))", COUNT),
         stat("Refused of the last hour", "sum(increase(deniable_batches_refused_total[1h]))", COUNT),
-        panel(
-            "timeseries",
+        over_time(
             "Batches accepted",
-            12,
-            8,
+            "reqps",
             [
                 query("instance:deniable_batches_accepted:rate5m", "{{instance}}", "A"),
                 query("sum(rate(deniable_batches_duplicate_total[5m]))", "duplicates", "B"),
             ],
-            defaults=line | {"unit": "reqps"},
         ),
-        panel(
-            "timeseries",
+        over_time(
             "Batches refused, by reason",
-            12,
-            8,
+            "reqps",
             [query("sum by (reason) (instance_reason:deniable_batches_refused:rate5m)", "{{reason}}", "A")],
-            defaults=line | {"unit": "reqps"},
         ),
-        panel(
-            "timeseries",
+        over_time(
             "Time to store",
-            12,
-            8,
+            "s",
             [
                 query("instance:deniable_flush_duration_seconds:p50_rate5m", "{{instance}} median", "A"),
                 query("instance:deniable_flush_duration_seconds:p99_rate5m", "{{instance}} 99th percentile", "B"),
             ],
-            defaults=line | {"unit": "s"},
             about="From the first check of batches to their acknowledgement.",
         ),
-        panel(
-            "timeseries",
+        over_time(
             "Batches stored together",
-            12,
-            8,
+            "none",
             [
                 query(
                     "sum(rate(deniable_flush_batches_sum[5m])) / sum(rate(deniable_flush_batches_count[5m]))",
@@ -231,62 +219,43 @@ def operations() -> Panel:
                     "A",
                 )
             ],
-            defaults=line | {"unit": "none"},
         ),
-        panel(
-            "timeseries",
+        over_time(
             "Waiting to be stored",
-            12,
-            8,
+            "locale",
             [query("sum by (instance) (deniable_batches_waiting)", "{{instance}}", "A")],
-            defaults=line | {"unit": "locale"},
         ),
-        panel(
-            "timeseries",
+        over_time(
             "Errors of the store",
-            12,
-            8,
+            "reqps",
             [query("sum by (error) (rate(deniable_store_errors_total[5m]))", "{{error}}", "A")],
-            defaults=line | {"unit": "reqps"},
         ),
-        panel(
-            "timeseries",
+        over_time(
             "The store's memory",
-            12,
-            8,
+            "bytes",
             [
                 query("max by (instance) (deniable_store_memory_bytes)", "{{instance}} used", "A"),
                 query("max by (instance) (deniable_store_memory_limit_bytes > 0)", "{{instance}} limit", "B"),
             ],
-            defaults=line | {"unit": "bytes"},
         ),
-        panel(
-            "timeseries",
+        over_time(
             "Round trip to the store",
-            12,
-            8,
+            "s",
             [query("max by (instance) (deniable_store_round_trip_seconds)", "{{instance}}", "A")],
-            defaults=line | {"unit": "s"},
         ),
-        panel(
-            "timeseries",
+        over_time(
             "Ids outlive the acceptance of their batches by",
-            12,
-            8,
+            "s",
             [query("min by (collection) (deniable_id_window_margin_seconds)", "{{collection}}", "A")],
-            defaults=line | {"unit": "s"},
             about="At zero a batch that is sent again could be counted twice.",
         ),
-        panel(
-            "timeseries",
+        over_time(
             "CPU and memory of the process that watches over the workers",
-            12,
-            8,
+            "none",
             [
                 query('rate(process_cpu_seconds_total{job="deniable"}[5m])', "{{instance}} CPUs", "A"),
                 query('process_resident_memory_bytes{job="deniable"}', "{{instance}} memory", "B"),
             ],
-            defaults=line | {"unit": "none"},
             overrides=[override("byFrameRefID", "B", unit="bytes", custom__axisPlacement="right")],
         ),
         panel(
@@ -304,6 +273,11 @@ def operations() -> Panel:
         panel("table", "Versions", 12, 8, [query("deniable_build_info", "", "A", now=True)]),
     ]
     return dashboard("deniable-operations", "Deniable: how the aggregators are doing", panels, [])
+
+
+def over_time(title: str, unit: str, queries: Sequence[Panel], **more: Any) -> Panel:
+    """Lines from 0 on, half as wide as the page."""
+    return panel("timeseries", title, 12, 8, queries, defaults=LINE | {"min": 0, "unit": unit}, **more)
 
 
 def stat(title: str, expression: str, defaults: Panel) -> Panel:
