@@ -411,8 +411,21 @@ def _run(work: Awaitable[None]) -> None:
         runner.run(all_of_it())
 
 
+def _take_turns() -> None:
+    """Have Linux not interrupt a thread whenever another one has something to do, unless it was told otherwise.
+
+    gRPC's threads wake each other several times a call. Where workers use all processors, the one that wakes another
+    would stop for it each time: nine switches a call, and few calls done together (measured: five switches and a
+    fifth less processor time without).
+    """
+    if hasattr(os, "SCHED_BATCH") and os.sched_getscheduler(0) == os.SCHED_OTHER:
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
 async def _work(link: _Link) -> None:
     """Be a worker: serve what the supervisor says, until it or a signal says otherwise."""
+    _take_turns()
     program: Program = await link.hear()
     catalog = Catalog(program.sources.load())
     server = Server(program.settings, map(layout_of, catalog.collections()), program.services(catalog))

@@ -101,6 +101,30 @@ def test_workers_share_a_port_and_a_store(tmp_path: Path, collection: Path) -> N
     asyncio.run(submit())
 
 
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="other systems have no such policy")
+def test_threads_of_workers_do_not_interrupt_each_other(tmp_path: Path, collection: Path) -> None:
+    """On Linux, a worker's threads are scheduled as a batch's, unless the aggregator had another policy."""
+
+    def working(pid: int) -> list[int]:
+        tasks = Path(f"/proc/{pid}/task").iterdir()
+        return [pid, *(int(task.name) for task in tasks if (task / "comm").read_text().strip() == "event_engine")]
+
+    async def policies(data: Path) -> set[int]:
+        async with running(collection, "--data", data, "--workers", str(WORKERS)) as aggregator:
+            async with connections(aggregator.port, CONNECTIONS) as clients:
+                await asyncio.gather(*(client.submit(batch()) for client in clients))
+            threads = [thread for pid in aggregator.workers() for thread in working(pid)]
+            assert len(threads) > 2 * WORKERS
+            return {os.sched_getscheduler(thread) for thread in threads}
+
+    assert asyncio.run(policies(tmp_path / "usual")) == {os.SCHED_BATCH}
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    try:
+        assert asyncio.run(policies(tmp_path / "idle")) == {os.SCHED_IDLE}
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 def test_a_worker_that_dies_is_replaced(tmp_path: Path, collection: Path) -> None:
     """Each worker killed is soon another one; meanwhile the others serve, and its counts are not forgotten."""
 

@@ -35,7 +35,7 @@ from deniable_aggregator.store import Store, StoreError, StoreUnavailable
 __all__ = ["Batcher", "FlushSettings", "Ticket"]
 
 _LOG = logging.getLogger(__name__)
-_FEW = 16
+_FEW = 12
 """A flush of so many batches is about as dear by itself as its batches together."""
 
 
@@ -43,9 +43,9 @@ _FEW = 16
 class FlushSettings:
     """When a flush begins, and how much may wait."""
 
-    interval: float = 0.003
+    interval: float = 0.002
     """Seconds from the beginning of one flush to the next while batches keep coming."""
-    stretch: float = 3.0
+    stretch: float = 4.5
     """So many intervals, at the most, while they come in numbers."""
     most_batches: int = 1000
     """A flush of so many batches is full."""
