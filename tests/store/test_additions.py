@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deniable_aggregator.store import Additions, CounterKey
+from deniable_aggregator.store import Additions, CounterKey, CounterOverflow
 from deniable_aggregator.store.additions import NONCE_BYTES, Sum, add_up, delta_of
 from support.aggregator_store import additions
 
@@ -30,15 +29,15 @@ def written(amounts: Amounts, expires: int = 7) -> bytes:
 
 def said(added: Sum) -> Counter[tuple[CounterKey, int]]:
     """What the runs add, by key and counter; no counter is in two of them."""
-    runs = struct.iter_unpack("<II", added.runs)
-    values = struct.iter_unpack("<q", added.amounts)
+    runs = iter(added.runs.tolist())
+    values = iter(added.amounts.tolist())
     found: Counter[tuple[CounterKey, int]] = Counter()
     for key, count in zip(added.keys, added.runs_of_key, strict=True):
         for _ in range(count):
             first, length = next(runs)
             for counter in range(first, first + length):
                 assert (key, counter) not in found
-                found[key, counter] = next(values)[0]
+                found[key, counter] = next(values)
     assert next(runs, None) is None
     assert next(values, None) is None
     return found
@@ -58,6 +57,27 @@ def test_deltas_add_up(deltas: list[Amounts]) -> None:
     assert {entry: amount for entry, amount in said(added).items() if amount} == {
         entry: amount for entry, amount in expected.items() if amount
     }
+
+
+LARGEST = (1 << 63) - 1
+int64s = st.integers(-LARGEST - 1, LARGEST)
+
+
+@given(st.lists(st.tuples(int64s, int64s), min_size=1, max_size=SIZE))
+@example([(LARGEST, 1)])
+@example([(LARGEST, 0), (-LARGEST - 1, LARGEST)])
+@example([(0, 1), (-LARGEST - 1, -1)])
+def test_sums_are_exact_or_refused(pairs: list[tuple[int, int]]) -> None:
+    """What deltas add to counters is the sum of both; where one of them leaves 64 bits, its key is named."""
+    counted, amounts = zip(*pairs, strict=True)
+    other = {KEYS[0]: {SIZE - 1: 1}, KEYS[1]: dict(enumerate(amounts))}
+    added = add_up([written(other)])
+    counters = np.array([5, *counted])
+    if all(-LARGEST - 1 <= a + b <= LARGEST for a, b in pairs):
+        assert added.onto(counters).tolist() == [6, *(a + b for a, b in pairs)]
+    else:
+        with pytest.raises(CounterOverflow, match="column=1"):
+            added.onto(counters)
 
 
 def test_what_might_not_fit_is_folded_alone() -> None:
@@ -84,9 +104,9 @@ def test_no_two_deltas_begin_alike() -> None:
 
 
 def test_neighbours_share_a_run_and_strangers_do_not() -> None:
-    """Entries that are eight apart are one run; nine apart, they are two."""
-    added = add_up([written({KEYS[0]: {0: 1, 8: 1, 17: 1}, KEYS[1]: {18: 1}})])
-    assert list(struct.iter_unpack("<II", added.runs)) == [(0, 9), (17, 1), (18, 1)]
+    """Entries that are 16 apart are one run; 17 apart, they are two."""
+    added = add_up([written({KEYS[0]: {0: 1, 16: 1, 33: 1}, KEYS[1]: {34: 1}})])
+    assert added.runs.tolist() == [[0, 17], [33, 1], [34, 1]]
     assert added.runs_of_key.tolist() == [2, 1]
 
 

@@ -18,6 +18,7 @@ from deniable_aggregator.store import (
     Admission,
     CounterKey,
     CounterOverflow,
+    IntArray,
     ShardMismatch,
     Store,
     StoreError,
@@ -26,6 +27,7 @@ from deniable_aggregator.store import (
     Window,
 )
 from deniable_aggregator.store import store as store_module
+from deniable_aggregator.store.additions import Sum
 from support.aggregator_proxy import proxied
 from support.aggregator_store import Place, additions, admission, batch_ids, place, redis_place
 from support.servers import REDIS
@@ -341,24 +343,79 @@ def test_a_lost_reply_to_a_fold_is_no_harm(here: Place) -> None:
     here.run(lose())
 
 
-def test_large_deltas_are_folded_a_few_at_a_time(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However much waits, no single script adds more than so many bytes of deltas, but for one delta alone."""
+def test_scattered_deltas_are_folded_a_few_at_a_time(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much waits, no script adds more than so much, but for one delta alone; later it may be more again."""
     key = fresh_key()
-    folded: list[int] = []
+    window = Window(key.digest, key.epoch)
+    work: list[tuple[int, int]] = []
+
+    async def spy(self: Store, shard: int, head: bytes, added: Sum) -> bool:
+        work.append((added.deltas, added.work))
+        return await original(self, shard, head, added)
+
+    original = Store._write
+    monkeypatch.setattr(Store, "_write", spy)
+    monkeypatch.setattr(store_module, "_MOST_WORK", 1000)
+    size = 50_000
+    for first in range(0, 1600, 100):  # entries of one do not lie near those of another
+        some = additions({key: dict.fromkeys(range(first // 100, size, 167), 1)}, size)
+        here.run(here.store.add(0, {window: admission(batch_ids())}, some))
+    here.run(here.store.fold(0))
+    assert sum(deltas for deltas, _ in work) == 16
+    assert max(work) > (1, 0)
+    assert all(amount <= 1000 or deltas == 1 for deltas, amount in work)
+    for _ in range(5):
+        here.run(add(here.store, fresh_key(), {0: 1}))
+        here.run(here.store.fold(0))
+    del work[:]
+    for _ in range(20):
+        here.run(add(here.store, fresh_key(), {0: 1}))
+    here.run(here.store.fold(0))
+    assert work == [(20, 20)]
+    assert sum(here.run(counters(here.store, key))) == sum(len(range(first, size, 167)) for first in range(16))
+
+
+def test_much_that_waits_is_taken_in_parts(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many deltas wait, only some of them are held at a time, and all are folded."""
+    key = fresh_key()
+    held: list[int] = []
 
     async def spy(self: Store, shard: int, deltas: Sequence[bytes]) -> int:
-        folded.append(sum(map(len, deltas)) if len(deltas) > 1 else 0)
+        held.append(len(deltas))
         return await original(self, shard, deltas)
 
     original = Store._fold
     monkeypatch.setattr(Store, "_fold", spy)
-    window = Window(key.digest, key.epoch)
-    large = additions({key: dict.fromkeys(range(50_000), 1)}, 50_000)
-    for _ in range(5):
-        here.run(here.store.add(0, {window: admission(batch_ids())}, large))
-    assert here.run(counters(here.store, key)) == [5] * 50_000
-    assert len(folded) == 5
-    assert max(folded) <= 1 << 20
+    monkeypatch.setattr(store_module, "_FOLDED_BYTES", 1)
+    for _ in range(150):
+        here.run(add(here.store, key, {0: 1}))
+    assert here.run(counters(here.store, key))[0] == 150
+    assert held == [64, 64, 22]
+
+
+def test_counters_that_expire_while_they_are_added_to_begin_again(
+    here: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counters that are gone when sums are written do not come back with them, and nothing of the deltas is lost."""
+    key = fresh_key()
+    name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
+    here.run(add(here.store, key, {0: 5}))
+    here.run(here.store.fold(0))
+    expired: list[int] = []
+    original = Sum.onto
+
+    def onto(self: Sum, found: IntArray) -> IntArray:
+        if not expired:
+            with here.raw() as raw:
+                expired.append(raw.delete(name))
+        return original(self, found)
+
+    monkeypatch.setattr(Sum, "onto", onto)
+    here.run(add(here.store, key, {0: 2, 1: 1}))
+    assert here.run(counters(here.store, key))[:2] == [2, 1]
+    assert expired == [1]
+    with here.raw() as raw:
+        assert raw.ttl(name) > 0
 
 
 def test_a_store_that_is_away_is_unavailable(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """The counters, and the ids that have been counted, in Redis or Valkey.
 
 One script adds a flush: it remembers the ids and keeps a delta, what the batches add up to; or, if one of the
-ids is known, does neither and says which. Another script folds deltas into the counters, many at a time: the
-server is busy for a tenth of the time that it would take to add each of them by itself. Reading folds first,
-so whatever has been acknowledged is in the counters that are read.
+ids is known, does neither and says which. Deltas are folded into the counters many at a time: they are added up
+here, onto the counters that one script has read, and another script writes the sums, unless somebody else has
+folded in between. The server is busy for a small part of the time that it would take to add each delta by
+itself. Reading folds first, so whatever has been acknowledged is in the counters that are read.
 
 The scripts are atomic, so a reply that is lost costs nothing: asked again, the store answers that it knows the
 ids, or that the deltas have been folded. For the same reason redis-py's own retries are off; the one who sent
@@ -25,9 +26,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from redis.exceptions import NoScriptError, OutOfMemoryError, RedisError, ResponseError
 
-from deniable_aggregator.store.additions import KEY, NONCE_BYTES, Additions, IntArray, add_up, delta_of
+from deniable_aggregator.store.additions import KEY, NONCE_BYTES, Additions, IntArray, Sum, add_up, delta_of
 from deniable_aggregator.store.durability import Durability
-from deniable_aggregator.store.errors import CounterOverflow, ShardMismatch, StoreError, StoreFull, StoreUnavailable
+from deniable_aggregator.store.errors import ShardMismatch, StoreError, StoreFull, StoreUnavailable
 from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, deltas_name, seen_name
 from deniable_aggregator.store.links import Command, link_to
 
@@ -43,8 +44,12 @@ _IN_MEMORY = Durability()
 _READ_AT_ONCE = 512
 _MOST_DELTAS = 10_000
 """So many deltas of a shard may wait to be folded; then it takes no more."""
-_FOLDED_AT_ONCE = 64
-_FOLDED_BYTES = 1 << 20
+_READ_TOGETHER = 64
+_FOLDED_TOGETHER = 1024
+_FOLDED_BYTES = 8 << 20
+"""Not much more than so many bytes of deltas are added up together, nor more than so many deltas."""
+_MOST_WORK = 1 << 16
+"""Of one fold, for which the server does nothing else: a tenth of a second."""
 _FOLD_SECONDS = 1.0
 
 
@@ -56,7 +61,7 @@ class _Script:
         self.digest = hashlib.sha1(self.text, usedforsecurity=False).hexdigest()
 
 
-_ADD, _FOLD = _Script("add.lua"), _Script("fold.lua")
+_ADD, _LOOK, _FOLD = _Script("add.lua"), _Script("look.lua"), _Script("fold.lua")
 
 
 class Admission(NamedTuple):
@@ -100,6 +105,7 @@ class Store:
         self._link = link_to(url, timeout)
         self._durability = durability
         self._wait: tuple[Command, ...] = ()
+        self._together = _FOLDED_TOGETHER
 
     async def open(self) -> None:
         """Reach the store, and agree with it about the number of shards and about what it promises."""
@@ -132,7 +138,7 @@ class Store:
         known: list[Any] = await self._run(
             _ADD,
             [deltas_name(shard), *(seen_name(shard, window) for window in windows)],
-            _numbers((len(admission.ids), admission.remember) for admission in admissions.values()),
+            _packed([(len(admission.ids), admission.remember) for admission in admissions.values()]),
             _joined(admissions.values()),
             delta_of(additions, _expiries(admissions, additions)),
             max(admission.keep for admission in admissions.values()),
@@ -147,10 +153,10 @@ class Store:
         name = deltas_name(shard)
         (left,) = await self._ask(name, ("LLEN", name))
         while left > 0:
-            (deltas,) = await self._ask(name, ("LRANGE", name, 0, _FOLDED_AT_ONCE - 1))
+            deltas = await self._first(name)
             if not deltas:
                 return
-            left -= await self._fold(shard, _beginning(deltas))
+            left -= await self._fold(shard, deltas) or 1  # somebody else was faster
 
     async def keep_folding(self) -> None:
         """Fold all shards, again and again."""
@@ -166,19 +172,49 @@ class Store:
                 failed = True
             await asyncio.sleep(_FOLD_SECONDS)
 
+    async def _first(self, name: bytes) -> list[bytes]:
+        """The deltas at the head of a list. If somebody else folds meanwhile, they are not all neighbours: then the
+        first one is not at the head any more, and nothing is done with them."""
+        deltas: list[bytes] = []
+        while len(deltas) < _FOLDED_TOGETHER and sum(map(len, deltas)) < _FOLDED_BYTES:
+            (more,) = await self._ask(name, ("LRANGE", name, len(deltas), len(deltas) + _READ_TOGETHER - 1))
+            deltas += more
+            if len(more) < _READ_TOGETHER:
+                break
+        return deltas
+
     async def _fold(self, shard: int, deltas: Sequence[bytes]) -> int:
-        """Fold the first deltas of a shard; how many have gone, at the least."""
-        added = add_up(deltas)
-        done = await self._run(
-            _FOLD,
-            [deltas_name(shard), *(counts_name(shard, key) for key in added.keys)],
-            deltas[0][:NONCE_BYTES],
-            added.deltas,
-            _numbers(zip(added.sizes.tolist(), added.runs_of_key.tolist(), added.expires.tolist(), strict=True)),
-            added.runs,
-            added.amounts,
-        )
-        return added.deltas if done else 1  # somebody else was faster
+        """Fold the deltas at the head of a shard's list; how many have gone.
+
+        The more are folded together, the more of them fall on the same counters. Where they do not, fewer are
+        folded together, so that the server is not busy for long.
+        """
+        done = 0
+        while done < len(deltas):
+            together = deltas[done : done + self._together]
+            added = await asyncio.to_thread(add_up, together)
+            if added.work > _MOST_WORK and added.deltas > 1:
+                self._together = added.deltas // 2
+                continue
+            if not await self._write(shard, together[0][:NONCE_BYTES], added):
+                break
+            done += added.deltas
+            if added.work < _MOST_WORK // 2:
+                self._together = min(2 * self._together, _FOLDED_TOGETHER)
+        return done
+
+    async def _write(self, shard: int, head: bytes, added: Sum) -> bool:
+        """Add a sum of deltas to the counters, unless the list begins otherwise by now; whether it was added."""
+        names = [deltas_name(shard), *(counts_name(shard, key) for key in added.keys)]
+        columns, runs = (added.sizes, added.runs_of_key), _packed(added.runs)
+        written = -1
+        while written < 0:
+            found = await self._run(_LOOK, names, _packed(np.column_stack(columns)), runs)
+            there = np.frombuffer(found, np.uint8, len(added.keys))
+            sums = added.onto(np.frombuffer(found, "<i8", offset=len(added.keys)))
+            keys = _packed(np.column_stack((*columns, added.expires, there)))
+            written = await self._run(_FOLD, names, head, added.deltas, keys, runs, sums.astype("<i8").tobytes())
+        return written > 0
 
     async def read(self, keys: Sequence[CounterKey]) -> list[IntArray | None]:
         """The counters of each key, added over all shards; None where nothing has been counted."""
@@ -277,18 +313,8 @@ def _expiries(admissions: Mapping[Window, Admission], additions: Additions) -> I
     return expires
 
 
-def _beginning(deltas: Sequence[bytes]) -> Sequence[bytes]:
-    """As many deltas as are folded at once: the server does nothing else in the meantime."""
-    size = 0
-    for number, delta in enumerate(deltas):
-        size += len(delta)
-        if number and size > _FOLDED_BYTES:
-            return deltas[:number]
-    return deltas
-
-
-def _numbers(rows: Iterable[Sequence[int]]) -> bytes:
-    return np.array(list(rows), dtype="<u4").tobytes()
+def _packed(numbers: IntArray | Sequence[Sequence[int]]) -> bytes:
+    return np.asarray(numbers).astype("<u4").tobytes()
 
 
 def _joined(admissions: Iterable[Admission]) -> bytes:
@@ -316,8 +342,6 @@ def _errors() -> Iterator[None]:
 
 def _refusal(message: str) -> StoreError:
     word = message.partition(" ")[0]
-    if word == "OVERFLOW":
-        return CounterOverflow(message)
     if word in {"OOM", "MISCONF", "BEHIND"}:
         return StoreFull(message)
     if word in {"DAMAGED", "WRONGTYPE", "ERR"}:

@@ -1,0 +1,36 @@
+#!lua flags=no-writes
+-- Reads the counters that deltas will be added to.
+--
+-- KEYS[1]  the list of deltas, which is not looked at; then the counters, packed little-endian int64, one key a
+--          column, epoch and segment. All carry one hash tag, so they live in one slot.
+-- ARGV[1]  for each key of counters: how many counters, how many runs
+-- ARGV[2]  for each run, in the order of the keys: the first counter, how many counters follow each other
+-- All numbers of ARGV[1] and [2] are unsigned, little-endian, of 4 bytes.
+--
+-- Returns for each key one byte, 1 where it is there and 0 where not; then the counters of all runs, zeros for those
+-- of a key that is not there.
+
+local read, repeated = struct.unpack, string.rep
+
+local there = {}
+local parts = {}
+local run = 1
+for k = 1, #KEYS - 1 do
+  local key = KEYS[1 + k]
+  local size, runs = read('<I4I4', ARGV[1], 8 * k - 7)
+  local bytes = redis.call('STRLEN', key)
+  if bytes ~= 0 and bytes ~= 8 * size then
+    return redis.error_reply('DAMAGED ' .. key .. ' has another length than its column')
+  end
+  there[k] = bytes == 0 and '\0' or '\1'
+  for _ = 1, runs do
+    local first, length = read('<I4I4', ARGV[2], run)
+    if bytes == 0 then
+      parts[#parts + 1] = repeated('\0', 8 * length)
+    else
+      parts[#parts + 1] = redis.call('GETRANGE', key, 8 * first, 8 * (first + length) - 1)
+    end
+    run = run + 8
+  end
+end
+return table.concat(there) .. table.concat(parts)
