@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["Running", "cpu_seconds", "tree"]
@@ -18,8 +19,9 @@ def tree(pid: int) -> Iterator[int]:
     """A process and all that descend from it."""
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from tree(int(child))
+        with suppress(FileNotFoundError):  # a thread that has just ended
+            for child in (task / "children").read_text().split():
+                yield from tree(int(child))
 
 
 def cpu_seconds(pids: set[int]) -> float:

@@ -208,7 +208,7 @@ def test_a_lost_reply_of_the_store(tmp_path: Path) -> None:
         ):
             await client.submit(request((3, 7)))
             batches = [request((0, number % 5)) for number in range(20)]
-            proxy.drop_next = True
+            proxy.drop = 1
             for told in await asyncio.gather(*map(client.refused, batches)):
                 assert (told.code, told.reason) == (grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE")
                 assert told.retry_after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -18,7 +19,6 @@ from deniable_aggregator.store import (
     Admission,
     CounterKey,
     CounterOverflow,
-    IntArray,
     ShardMismatch,
     Store,
     StoreError,
@@ -324,8 +324,9 @@ def test_many_who_fold_fold_once(fresh: Fresh) -> None:
         here.run(fold_and_add(here))
 
 
-def test_a_lost_reply_to_a_fold_is_no_harm(here: Place) -> None:
-    """A fold whose reply is lost is an error; asked again, nothing is added twice."""
+@pytest.mark.parametrize("script", [1, 2, 3], ids=["head", "look", "fold"])
+def test_a_lost_reply_to_a_fold_is_no_harm(here: Place, script: int) -> None:
+    """A fold one of whose replies is lost is an error; asked again, nothing is added twice."""
     key = fresh_key()
 
     async def lose() -> None:
@@ -333,10 +334,12 @@ def test_a_lost_reply_to_a_fold_is_no_harm(here: Place) -> None:
             store = Store(proxy.url)
             for _ in range(3):
                 await add(store, key, {0: 1})
-            proxy.drop_next = True
+            proxy.drop = script
             with pytest.raises(StoreUnavailable):
                 await store.fold(0)
             assert proxy.dropped == 1
+            with here.raw() as raw:
+                assert raw.llen("deniable:{0}:deltas") == (0 if script == 3 else 3)
             assert (await counters(store, key))[0] == 3
             await store.close()
 
@@ -349,34 +352,41 @@ def test_scattered_deltas_are_folded_a_few_at_a_time(here: Place, monkeypatch: p
     window = Window(key.digest, key.epoch)
     work: list[tuple[int, int]] = []
 
-    async def spy(self: Store, shard: int, head: bytes, added: Sum) -> bool:
+    async def spy(self: Store, shard: int, last: bytes, added: Sum) -> bool:
         work.append((added.deltas, added.work))
-        return await original(self, shard, head, added)
+        return await original(self, shard, last, added)
+
+    async def fold_again(deltas: int) -> list[tuple[int, int]]:
+        for _ in range(deltas):
+            await add(here.store, fresh_key(), {0: 1})
+        del work[:]
+        await here.store.fold(0)
+        return list(work)
 
     original = Store._write
     monkeypatch.setattr(Store, "_write", spy)
     monkeypatch.setattr(store_module, "_MOST_WORK", 1000)
     size = 50_000
-    for first in range(0, 1600, 100):  # entries of one do not lie near those of another
-        some = additions({key: dict.fromkeys(range(first // 100, size, 167), 1)}, size)
-        here.run(here.store.add(0, {window: admission(batch_ids())}, some))
+    scattered = [
+        range(20 * number, size, 400) for number in range(16)
+    ]  # entries of one lie far from those of another
+    for one in scattered:
+        here.run(here.store.add(0, {window: admission(batch_ids())}, additions({key: dict.fromkeys(one, 1)}, size)))
     here.run(here.store.fold(0))
     assert sum(deltas for deltas, _ in work) == 16
-    assert max(work) > (1, 0)
-    assert all(amount <= 1000 or deltas == 1 for deltas, amount in work)
-    for _ in range(5):
-        here.run(add(here.store, fresh_key(), {0: 1}))
-        here.run(here.store.fold(0))
-    del work[:]
-    for _ in range(20):
-        here.run(add(here.store, fresh_key(), {0: 1}))
-    here.run(here.store.fold(0))
-    assert work == [(20, 20)]
-    assert sum(here.run(counters(here.store, key))) == sum(len(range(first, size, 167)) for first in range(16))
+    assert max(amount for _, amount in work) <= 1000
+    assert 1 < max(deltas for deltas, _ in work) < 16
+    for _ in range(3):
+        here.run(fold_again(2))
+    assert here.run(fold_again(20)) == [(20, 60)]
+    assert sum(here.run(counters(here.store, key))) == sum(map(len, scattered))
 
 
-def test_much_that_waits_is_taken_in_parts(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many deltas wait, only some of them are held at a time, and all are folded."""
+@pytest.mark.parametrize(("limit", "parts"), [("_FOLDED_TOGETHER", [60, 60, 30]), ("_FOLDED_BYTES", [60, 60, 30])])
+def test_much_that_waits_is_taken_in_parts(
+    here: Place, monkeypatch: pytest.MonkeyPatch, limit: str, parts: list[int]
+) -> None:
+    """Only so many deltas are held at a time, and only so many bytes of them; all are folded."""
     key = fresh_key()
     held: list[int] = []
 
@@ -386,11 +396,119 @@ def test_much_that_waits_is_taken_in_parts(here: Place, monkeypatch: pytest.Monk
 
     original = Store._fold
     monkeypatch.setattr(Store, "_fold", spy)
+    for number in range(150):
+        here.run(add(here.store, key, {number % SIZE: number + 1}))
+    with here.raw() as raw:
+        each = len(raw.lindex("deniable:{0}:deltas", 0))
+    monkeypatch.setattr(store_module, limit, 60 if limit == "_FOLDED_TOGETHER" else 61 * each - 1)
+    assert here.run(counters(here.store, key)) == [2 * n + 102 if n < 50 else n + 1 for n in range(SIZE)]
+    assert held == parts
+
+
+def test_a_delta_larger_than_all_together_is_folded_alone(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A delta with more bytes, or more work, than any number of them may have is still folded."""
     monkeypatch.setattr(store_module, "_FOLDED_BYTES", 1)
-    for _ in range(150):
-        here.run(add(here.store, key, {0: 1}))
-    assert here.run(counters(here.store, key))[0] == 150
-    assert held == [64, 64, 22]
+    monkeypatch.setattr(store_module, "_MOST_WORK", 1)
+    key = fresh_key()
+    for _ in range(3):
+        here.run(add(here.store, key, {0: 1, 50: 1}))
+    values = here.run(counters(here.store, key))
+    assert (values[0], values[50], sum(values)) == (3, 3, 6)
+
+
+def test_counters_whose_time_has_come_do_not_begin(fresh: Fresh) -> None:
+    """A delta that waited for longer than its counters are kept leaves nothing behind, nor does it hold up others."""
+    old, new = fresh_key(), fresh_key()
+    with fresh() as here, here.raw() as raw:
+        for key, keep in ((old, 1), (new, 60)):
+            one = additions({key: {0: 1}}, SIZE)
+            here.run(here.store.add(0, {Window(key.digest, key.epoch): Admission(batch_ids(), 60, keep)}, one))
+        time.sleep(1.1)
+        assert here.run(counters(here.store, new))[0] == 1
+        assert here.run(here.store.read([old])) == [None]
+        assert [name for name in raw.scan_iter() if raw.ttl(name) == -1] == [b"deniable:shards"]
+
+
+def test_counters_without_room_leave_deltas_waiting(fresh: Fresh) -> None:
+    """Where the server does not make a key as long as its column, the fold is an error and nothing is dropped."""
+    key = fresh_key()
+    size = 1 << 18
+    with fresh() as here, here.raw() as raw:
+        limit = raw.config_get("proto-max-bulk-len")["proto-max-bulk-len"]
+        raw.config_set("proto-max-bulk-len", "1mb")
+        some = additions({key: {0: 1, size - 1: 1}}, size)
+        here.run(here.store.add(0, {Window(key.digest, key.epoch): admission(batch_ids())}, some))
+        with pytest.raises(StoreError):
+            here.run(here.store.fold(0))
+        assert raw.llen("deniable:{0}:deltas") == 1
+        raw.config_set("proto-max-bulk-len", limit)
+        assert sum(here.run(counters(here.store, key))) == 2
+
+
+def in_between(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callable[[], None]) -> list[int]:
+    """Do something once, just before a fold calls this; tells whether it has been done."""
+    original = getattr(owner, name)
+    done: list[int] = []
+
+    def called(*arguments: object) -> object:
+        if not done:
+            done.append(1)
+            act()
+        return original(*arguments)
+
+    monkeypatch.setattr(owner, name, called)
+    return done
+
+
+def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody folds what waits, and a server without that takes over while we fold: deltas are added once."""
+    key = fresh_key()
+    names = ["deniable:{0}:deltas", f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"]
+    before: dict[str, bytes] = {}
+
+    def fold_elsewhere() -> None:
+        async def fold() -> None:
+            store = Store(here.url)
+            await store.fold(0)
+            await store.close()
+
+        with here.raw() as raw:
+            before.update({name: raw.dump(name) for name in names})
+        asyncio.run(fold())
+
+    def take_over() -> None:
+        with here.raw() as raw:
+            for name in names:
+                raw.restore(name, 60_000, before[name], replace=True)
+
+    here.run(add(here.store, key, {0: 10}))
+    here.run(here.store.fold(0))
+    here.run(add(here.store, key, {0: 5}))
+    folded = in_between(monkeypatch, store_module, "add_up", fold_elsewhere)
+    in_between(monkeypatch, Sum, "onto", take_over)
+    here.run(here.store.fold(0))
+    assert here.run(counters(here.store, key))[0] == 15
+    assert folded
+
+
+def test_deltas_of_another_history_are_not_dropped(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server takes over that has another delta instead of the last one that we fold: that one is not lost."""
+    key = fresh_key()
+
+    def take_over() -> None:
+        with here.raw() as raw:
+            raw.rpop("deniable:{0}:deltas")
+            raw.rpush("deniable:{0}:deltas", other)
+            raw.expire("deniable:{0}:deltas", 60)
+
+    with here.raw() as raw:
+        here.run(add(here.store, key, {0: 1000}))
+        other = raw.rpop("deniable:{0}:deltas")
+    for amount in (1, 10, 100):
+        here.run(add(here.store, key, {0: amount}))
+    taken = in_between(monkeypatch, Sum, "onto", take_over)
+    assert here.run(counters(here.store, key))[0] == 1011
+    assert taken
 
 
 def test_counters_that_expire_while_they_are_added_to_begin_again(
@@ -401,19 +519,15 @@ def test_counters_that_expire_while_they_are_added_to_begin_again(
     name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
     here.run(add(here.store, key, {0: 5}))
     here.run(here.store.fold(0))
-    expired: list[int] = []
-    original = Sum.onto
 
-    def onto(self: Sum, found: IntArray) -> IntArray:
-        if not expired:
-            with here.raw() as raw:
-                expired.append(raw.delete(name))
-        return original(self, found)
+    def expire() -> None:
+        with here.raw() as raw:
+            assert raw.delete(name) == 1
 
-    monkeypatch.setattr(Sum, "onto", onto)
+    expired = in_between(monkeypatch, Sum, "onto", expire)
     here.run(add(here.store, key, {0: 2, 1: 1}))
     assert here.run(counters(here.store, key))[:2] == [2, 1]
-    assert expired == [1]
+    assert expired
     with here.raw() as raw:
         assert raw.ttl(name) > 0
 
@@ -442,7 +556,7 @@ def test_a_lost_reply_is_not_asked_for_again(here: Place) -> None:
         async with proxied(here.url) as proxy:
             store = Store(proxy.url)
             await add(store, key, {0: 1})
-            proxy.drop_next = True
+            proxy.drop = 1
             with pytest.raises(StoreUnavailable):
                 await add(store, key, {0: 1}, ids)
             assert (proxy.scripts, proxy.dropped) == (2, 1)

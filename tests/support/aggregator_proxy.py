@@ -16,13 +16,14 @@ _SCRIPTS = re.compile(rb"\r\n(EVALSHA|EVAL)\r\n")
 
 
 class Proxy:
-    """Passes everything on, and counts scripts; drops the next reply to one when told to."""
+    """Passes everything on, and counts scripts; drops the reply to one when told to."""
 
     def __init__(self, listen: Path, server: str) -> None:
         self.url = f"unix://{listen}"
         self.scripts = 0
         self.dropped = 0
-        self.drop_next = False
+        self.drop = 0
+        """Which of the scripts from now on loses its reply; 0: none."""
         self._listen = listen
         self._server = unquote(urlsplit(server).path)
 
@@ -35,15 +36,15 @@ class Proxy:
             while data := await reader.read(1 << 20):
                 found = len(_SCRIPTS.findall(data))
                 self.scripts += found
-                if found and self.drop_next:
+                if 0 < self.drop <= found:
                     asked.set()
+                self.drop = max(self.drop - found, 0)
                 to_server.write(data)
                 await to_server.drain()
 
         async def down() -> None:
             while data := await from_server.read(1 << 20):
                 if asked.is_set():
-                    self.drop_next = False
                     self.dropped += 1
                     return
                 writer.write(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from deniable import Collection
@@ -58,9 +58,10 @@ class Aggregator:
         """The processes that it has started, with their command lines."""
         found = {}
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                if not gone(int(child)):
-                    found[int(child)] = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            with suppress(FileNotFoundError, ProcessLookupError):  # threads and processes that have just ended
+                for child in (task / "children").read_text().split():
+                    if not gone(int(child)):
+                        found[int(child)] = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         return found
 
     def workers(self) -> list[int]:

@@ -44,12 +44,11 @@ _IN_MEMORY = Durability()
 _READ_AT_ONCE = 512
 _MOST_DELTAS = 10_000
 """So many deltas of a shard may wait to be folded; then it takes no more."""
-_READ_TOGETHER = 64
 _FOLDED_TOGETHER = 1024
 _FOLDED_BYTES = 8 << 20
-"""Not much more than so many bytes of deltas are added up together, nor more than so many deltas."""
-_MOST_WORK = 1 << 16
-"""Of one fold, for which the server does nothing else: a tenth of a second."""
+"""So many deltas, and so many bytes of them, are added up together at the most, but for one delta alone."""
+_MOST_WORK = 3 << 14
+"""Of one fold: the server does nothing else for about a tenth of a second, or a few where many keys begin."""
 _FOLD_SECONDS = 1.0
 
 
@@ -61,7 +60,7 @@ class _Script:
         self.digest = hashlib.sha1(self.text, usedforsecurity=False).hexdigest()
 
 
-_ADD, _LOOK, _FOLD = _Script("add.lua"), _Script("look.lua"), _Script("fold.lua")
+_ADD, _HEAD, _LOOK, _FOLD = (_Script(f"{name}.lua") for name in ("add", "head", "look", "fold"))
 
 
 class Admission(NamedTuple):
@@ -153,7 +152,7 @@ class Store:
         name = deltas_name(shard)
         (left,) = await self._ask(name, ("LLEN", name))
         while left > 0:
-            deltas = await self._first(name)
+            deltas = await self._run(_HEAD, [name], _FOLDED_TOGETHER, _FOLDED_BYTES)
             if not deltas:
                 return
             left -= await self._fold(shard, deltas) or 1  # somebody else was faster
@@ -166,22 +165,11 @@ class Store:
                 for shard in range(self.shards):
                     await self.fold(shard)
                 failed = False
-            except StoreError as error:
+            except Exception as error:  # noqa: BLE001 - whatever it was: what waits must not wait for ever
                 if not failed:
                     _LOG.warning("what has been added can not be folded into the counters: %s", error)
                 failed = True
             await asyncio.sleep(_FOLD_SECONDS)
-
-    async def _first(self, name: bytes) -> list[bytes]:
-        """The deltas at the head of a list. If somebody else folds meanwhile, they are not all neighbours: then the
-        first one is not at the head any more, and nothing is done with them."""
-        deltas: list[bytes] = []
-        while len(deltas) < _FOLDED_TOGETHER and sum(map(len, deltas)) < _FOLDED_BYTES:
-            (more,) = await self._ask(name, ("LRANGE", name, len(deltas), len(deltas) + _READ_TOGETHER - 1))
-            deltas += more
-            if len(more) < _READ_TOGETHER:
-                break
-        return deltas
 
     async def _fold(self, shard: int, deltas: Sequence[bytes]) -> int:
         """Fold the deltas at the head of a shard's list; how many have gone.
@@ -196,25 +184,27 @@ class Store:
             if added.work > _MOST_WORK and added.deltas > 1:
                 self._together = added.deltas // 2
                 continue
-            if not await self._write(shard, together[0][:NONCE_BYTES], added):
+            if not await self._write(shard, together[added.deltas - 1][:NONCE_BYTES], added):
                 break
             done += added.deltas
             if added.work < _MOST_WORK // 2:
                 self._together = min(2 * self._together, _FOLDED_TOGETHER)
         return done
 
-    async def _write(self, shard: int, head: bytes, added: Sum) -> bool:
-        """Add a sum of deltas to the counters, unless the list begins otherwise by now; whether it was added."""
+    async def _write(self, shard: int, last: bytes, added: Sum) -> bool:
+        """Add a sum of deltas to the counters while the last of them is at its place; whether it was added."""
         names = [deltas_name(shard), *(counts_name(shard, key) for key in added.keys)]
         columns, runs = (added.sizes, added.runs_of_key), _packed(added.runs)
-        written = -1
-        while written < 0:
-            found = await self._run(_LOOK, names, _packed(np.column_stack(columns)), runs)
+        while True:
+            found = await self._run(_LOOK, names, last, added.deltas, _packed(np.column_stack(columns)), runs)
+            if found is None:
+                return False
             there = np.frombuffer(found, np.uint8, len(added.keys))
             sums = added.onto(np.frombuffer(found, "<i8", offset=len(added.keys)))
             keys = _packed(np.column_stack((*columns, added.expires, there)))
-            written = await self._run(_FOLD, names, head, added.deltas, keys, runs, sums.astype("<i8").tobytes())
-        return written > 0
+            written = await self._run(_FOLD, names, last, added.deltas, keys, runs, sums.astype("<i8").tobytes())
+            if written >= 0:
+                return bool(written)
 
     async def read(self, keys: Sequence[CounterKey]) -> list[IntArray | None]:
         """The counters of each key, added over all shards; None where nothing has been counted."""
@@ -314,7 +304,10 @@ def _expiries(admissions: Mapping[Window, Admission], additions: Additions) -> I
 
 
 def _packed(numbers: IntArray | Sequence[Sequence[int]]) -> bytes:
-    return np.asarray(numbers).astype("<u4").tobytes()
+    array = np.asarray(numbers)
+    if array.min() < 0 or array.max() >> 32:
+        raise ValueError("a number has more than 32 bits")
+    return array.astype("<u4").tobytes()
 
 
 def _joined(admissions: Iterable[Admission]) -> bytes:
