@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from deniable import Collection
@@ -42,12 +42,22 @@ def gone(pid: int) -> bool:
         return True
 
 
+def _said(file: Path) -> str:
+    """What the kernel says of a process or a thread; nothing when it has just ended."""
+    try:
+        return file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 class Aggregator:
     """An aggregator that runs."""
 
     def __init__(self, process: asyncio.subprocess.Process, endpoint: str) -> None:
         self.process = process
         self.endpoint = endpoint
+        self.orphans: list[int] = []
+        """What it had started when it was killed."""
 
     @property
     def port(self) -> int:
@@ -58,10 +68,9 @@ class Aggregator:
         """The processes that it has started, with their command lines."""
         found = {}
         for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            with suppress(FileNotFoundError, ProcessLookupError):  # threads and processes that have just ended
-                for child in (task / "children").read_text().split():
-                    if not gone(int(child)):
-                        found[int(child)] = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            for child in _said(task / "children").split():
+                if not gone(int(child)):
+                    found[int(child)] = _said(Path(f"/proc/{child}/cmdline")).replace("\0", " ")
         return found
 
     def workers(self) -> list[int]:
@@ -74,7 +83,8 @@ class Aggregator:
         return pid
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kill it. What it has started ends by itself, a little later."""
+        self.orphans = list(self.children())
         self.process.kill()
 
     async def end(self) -> int:
@@ -101,6 +111,7 @@ async def running(*arguments: str | Path, listen: str = "127.0.0.1:0") -> AsyncI
         yield aggregator
         if process.returncode is None:
             children = list(aggregator.children())
+        children += aggregator.orphans
     finally:
         if process.returncode is None:
             process.kill()
