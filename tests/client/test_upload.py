@@ -17,7 +17,7 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from deniable import Credentials
 from deniable.upload import Outcome, Uploader, backoff, is_loopback
 from deniable.v1.report_service_pb2 import SubmitReportsResponse
-from support.endpoints import TLS, Answer, answering, dead, lying
+from support.endpoints import TLS, Answer, answering, dead, lying, turning_away
 
 HOUR = 3600.0
 
@@ -139,6 +139,13 @@ def test_a_lying_endpoint_keeps_the_batch(how: str) -> None:
     """Silence ends with the deadline; garbage and resets are failures like others."""
     with lying(how) as endpoint:
         assert sent_to(endpoint, deadline=0.5).keep
+
+
+def test_a_call_is_tried_once() -> None:
+    """gRPC does not repeat it, not even one that was not begun: when to try again is for the queue to say."""
+    with turning_away() as (endpoint, calls):
+        assert sent_to(endpoint, deadline=2.0).keep
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("endpoint", ["localhost:1", "no such host.invalid:443", "", "::::", "127.0.0.1:99999999"])

@@ -17,6 +17,7 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from deniable import Collection
 from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable.upload import ONCE
 from deniable.v1.report_service_pb2 import (
     OtherBatch,
     StreamReportsRequest,
@@ -235,7 +236,7 @@ async def until(holds: Callable[[], bool]) -> None:
 @asynccontextmanager
 async def connected(port: int, *options: tuple[str, int]) -> AsyncIterator[Client]:
     """A client of the aggregator at a port, on a connection of its own."""
-    always = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_send_message_length", -1)]
+    always = [ONCE, ("grpc.use_local_subchannel_pool", 1), ("grpc.max_send_message_length", -1)]
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=[*always, *options]) as channel:
         yield Client(channel)
 

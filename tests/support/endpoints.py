@@ -17,11 +17,14 @@ import grpc
 
 from deniable.upload import METHOD
 
-__all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying"]
+__all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying", "turning_away"]
 
 TLS = Path(__file__).with_name("tls")
 """Certificates and keys of tests."""
 GARBAGE = b"HTTP/1.1 418 I'm a teapot\r\n\r\n" + bytes(range(256))
+
+_HEADERS, _SETTINGS, _GOAWAY = 1, 4, 7
+"""Frames of HTTP/2 (RFC 9113, section 6)."""
 
 Answer = Callable[[int, grpc.ServicerContext], bytes]
 """Answers the call of that number (the first is 0): returns the response's bytes, or aborts."""
@@ -96,6 +99,39 @@ def lying(how: str) -> Iterator[str]:
             server.shutdown(socket.SHUT_RDWR)
             for each in taken:
                 each.close()
+
+
+@contextlib.contextmanager
+def turning_away() -> Iterator[tuple[str, list[int]]]:
+    """An endpoint that goes away when a call comes, saying that it has begun none, and the streams of the calls."""
+    calls: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_turn_away, args=(server, calls), daemon=True).start()
+        try:
+            yield f"127.0.0.1:{server.getsockname()[1]}", calls
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+
+
+def _turn_away(server: socket.socket, calls: list[int]) -> None:
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        with connection, connection.makefile("rb") as said:
+            said.read(len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+            connection.sendall(_frame(_SETTINGS))
+            while head := said.read(9):
+                said.read(int.from_bytes(head[:3]))
+                if head[3] == _HEADERS:
+                    calls.append(int.from_bytes(head[5:]))
+                    connection.sendall(_frame(_GOAWAY, bytes(8)))  # the last stream begun: 0; no error
+                    connection.shutdown(socket.SHUT_WR)
+
+
+def _frame(kind: int, content: bytes = b"") -> bytes:
+    return len(content).to_bytes(3) + bytes([kind, 0, 0, 0, 0, 0]) + content
 
 
 def _lie(server: socket.socket, how: str, taken: list[socket.socket]) -> None:

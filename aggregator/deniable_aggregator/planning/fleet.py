@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from deniable import Collection
 from deniable.outbox import Batch
 from deniable.randomness import shuffle
-from deniable.upload import METHOD
+from deniable.upload import METHOD, ONCE
 from deniable.v1.report_service_pb2 import StreamReportsRequest, StreamReportsResponse, SubmitReportsRequest, WideRow
 from deniable_aggregator.planning.simulate import randomized
 
@@ -75,7 +75,7 @@ async def report(
     segments = generator.integers(collection.segment_count, size=devices).tolist()
     waiting = iter(range(devices))
     done = 0
-    async with grpc.aio.insecure_channel(endpoint) as channel:
+    async with grpc.aio.insecure_channel(endpoint, [ONCE]) as channel:
         submit: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(METHOD)
 
         async def work() -> None:
@@ -114,7 +114,7 @@ async def forward(
 ) -> None:
     """The same through one stream."""
     stream = _Stream(batches(collection, values, epoch, generator), progress)
-    async with grpc.aio.insecure_channel(endpoint) as channel:
+    async with grpc.aio.insecure_channel(endpoint, [ONCE]) as channel:
         try:
             await asyncio.wait_for(channel.channel_ready(), _CONNECT_SECONDS)
             method: grpc.aio.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(_STREAM)
