@@ -166,7 +166,7 @@ def test_an_epoch_whose_ids_are_forgotten_keeps_its_answers() -> None:
         await put(store, COLLECTION, TODAY - 9, {"dark": [60, 40]})
         (before,) = await analyst.answers("", Query(last_epoch=TODAY - 9), "dark")
         ids = b"deniable:{0}:seen:%016x.%d" % (COLLECTION.digest, TODAY - 9)
-        await store._link.ask(ids, ("DEL", ids))
+        await store._servers.ask(ids, ("DEL", ids))
         (after,) = await analyst.answers("", Query(last_epoch=TODAY - 9), "dark")
         assert after == before
         assert after.estimate.reports == 100

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -25,9 +25,27 @@ from deniable_aggregator.store import (
 )
 from support.servers import REDIS, server
 
-__all__ = ["EmbeddedPlace", "Place", "additions", "admission", "batch_ids", "place", "redis_place", "window_of"]
+__all__ = [
+    "SIZE",
+    "EmbeddedPlace",
+    "Fresh",
+    "Place",
+    "add",
+    "additions",
+    "admission",
+    "batch_ids",
+    "counters",
+    "fresh_key",
+    "place",
+    "redis_place",
+    "window_of",
+]
+
+SIZE = 100
+"""How many counters a key has, where a test does not say."""
 
 T = TypeVar("T")
+_digests = iter(range(1, 1 << 32))
 
 
 class Place:
@@ -46,6 +64,10 @@ class Place:
     def raw(self) -> Redis:
         """A client of the server itself, to look behind the store's back."""
         return Redis.from_url(self.url)
+
+
+Fresh = Callable[..., AbstractContextManager[Place]]
+"""Makes a place."""
 
 
 class EmbeddedPlace(Place):
@@ -99,7 +121,7 @@ def admission(ids: Iterable[bytes], remember: int = 1000, keep: int = 5000) -> A
     return Admission(list(ids), remember, keep)
 
 
-def additions(amounts: Mapping[CounterKey, Mapping[int, int]], size: int = 100) -> Additions:
+def additions(amounts: Mapping[CounterKey, Mapping[int, int]], size: int = SIZE) -> Additions:
     """Additions of amounts by key and counter."""
     entries = [(key, counter, by[counter]) for key, by in enumerate(amounts.values()) for counter in sorted(by)]
     key, counter, amount = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
@@ -109,3 +131,22 @@ def additions(amounts: Mapping[CounterKey, Mapping[int, int]], size: int = 100) 
 def window_of(key: CounterKey) -> Window:
     """The window that a key belongs to."""
     return Window(key.digest, key.epoch)
+
+
+def fresh_key(column: int = 0) -> CounterKey:
+    """A key that no other test uses."""
+    return CounterKey(next(_digests), column, 20_000, 2)
+
+
+async def add(
+    store: Store, key: CounterKey, amounts: dict[int, int], ids: list[bytes] | None = None
+) -> set[tuple[Window, bytes]]:
+    """Add amounts to one key."""
+    return await store.add(0, {window_of(key): admission(ids or batch_ids())}, additions({key: amounts}))
+
+
+async def counters(store: Store, key: CounterKey) -> list[int]:
+    """The counters of a key, which exist."""
+    (values,) = await store.read([key])
+    assert values is not None
+    return [int(value) for value in values]

@@ -71,7 +71,7 @@ class Running:
     @contextlib.contextmanager
     def without_store(self) -> Iterator[None]:
         """The store can not be reached."""
-        pool: Any = cast("Any", self.server.store)._link._pool
+        pool: Any = cast("Any", self.server.store)._servers._link._pool
         kept = pool.connection_kwargs["path"]
 
         def moved(path: str) -> None:

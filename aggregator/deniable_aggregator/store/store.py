@@ -1,36 +1,31 @@
 """The counters, and the ids that have been counted, in Redis or Valkey.
 
 One script adds a flush: it remembers the ids and keeps a delta, what the batches add up to; or, if one of the
-ids is known, does neither and says which. Deltas are folded into the counters many at a time: they are added up
-here, onto the counters that one script has read, and another script writes the sums, unless somebody else has
-folded in between. The server is busy for a small part of the time that it would take to add each delta by
-itself. Reading folds first, so whatever has been acknowledged is in the counters that are read.
+ids is known, does neither and says which. Deltas are folded into the counters later (`folding.py`), many at a time.
+Reading folds first, so whatever has been acknowledged is in the counters that are read.
 
-The scripts are atomic, so a reply that is lost costs nothing: asked again, the store answers that it knows the
-ids, or that the deltas have been folded. For the same reason redis-py's own retries are off; the one who sent
-the batch repeats it, and the id takes care of the rest.
+The script is atomic, so a reply that is lost costs nothing: the one who sent the batch repeats it, and the store
+answers that it knows the id.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
-from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from redis.exceptions import NoScriptError, OutOfMemoryError, RedisError, ResponseError
 
-from deniable_aggregator.store.additions import KEY, NONCE_BYTES, Additions, IntArray, Sum, add_up, delta_of
+from deniable_aggregator.store.additions import KEY, Additions, IntArray, delta_of
 from deniable_aggregator.store.durability import Durability
-from deniable_aggregator.store.errors import ShardMismatch, StoreError, StoreFull, StoreUnavailable
+from deniable_aggregator.store.errors import ShardMismatch
+from deniable_aggregator.store.folding import Folding
 from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, deltas_name, seen_name
-from deniable_aggregator.store.links import Command, link_to
+from deniable_aggregator.store.links import link_to
+from deniable_aggregator.store.servers import Script, Servers, packed
 
 __all__ = ["ID_BYTES", "Admission", "Store", "StoreStatus"]
 
@@ -44,23 +39,10 @@ _IN_MEMORY = Durability()
 _READ_AT_ONCE = 512
 _MOST_DELTAS = 10_000
 """So many deltas of a shard may wait to be folded; then it takes no more."""
-_FOLDED_TOGETHER = 1024
-_FOLDED_BYTES = 8 << 20
-"""So many deltas, and so many bytes of them, are added up together at the most, but for one delta alone."""
-_MOST_WORK = 3 << 14
-"""Of one fold: the server does nothing else for about a tenth of a second, or a few where many keys begin."""
 _FOLD_SECONDS = 1.0
 
 
-class _Script:
-    """A script of the store's."""
-
-    def __init__(self, name: str) -> None:
-        self.text = files(__package__).joinpath(name).read_bytes()
-        self.digest = hashlib.sha1(self.text, usedforsecurity=False).hexdigest()
-
-
-_ADD, _HEAD, _LOOK, _FOLD = (_Script(f"{name}.lua") for name in ("add", "head", "look", "fold"))
+_ADD = Script("add")
 
 
 class Admission(NamedTuple):
@@ -101,29 +83,25 @@ class Store:
         if not 1 <= shards <= 1024:
             raise ValueError(f"there are 1 to 1024 shards, not {shards}")
         self.shards = shards
-        self._link = link_to(url, timeout)
-        self._durability = durability
-        self._wait: tuple[Command, ...] = ()
-        self._together = _FOLDED_TOGETHER
+        self._servers = Servers(link_to(url, timeout), durability)
+        self._folding = Folding(self._servers)
 
     async def open(self) -> None:
         """Reach the store, and agree with it about the number of shards and about what it promises."""
-        with _errors():
-            self._wait = await self._durability.wait(self._link)
-        await self._ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
-        (begun,) = await self._ask(SHARDS_KEY, ("GET", SHARDS_KEY))
+        await self._servers.open()
+        await self._servers.ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
+        (begun,) = await self._servers.ask(SHARDS_KEY, ("GET", SHARDS_KEY))
         if int(begun) != self.shards:
             begun = int(begun)
             raise ShardMismatch(f"this store was begun with {begun} shards: it cannot be used with {self.shards}")
 
     async def close(self) -> None:
         """Let go of the connections."""
-        await self._link.close()
+        await self._servers.close()
 
     async def ping(self) -> None:
         """Raise a StoreError unless the store answers."""
-        with _errors():
-            await self._link.ask_everywhere(("PING",))
+        await self._servers.ask_everywhere(("PING",))
 
     def shard_of(self, batch_id: bytes) -> int:
         """The shard that a batch belongs to."""
@@ -134,28 +112,22 @@ class Store:
     ) -> set[tuple[Window, bytes]]:
         """Remember the ids and add the counters; or, if any id is known, change nothing and return those."""
         windows = list(admissions)
-        known: list[Any] = await self._run(
+        known: list[Any] = await self._servers.run(
             _ADD,
             [deltas_name(shard), *(seen_name(shard, window) for window in windows)],
-            _packed([(len(admission.ids), admission.remember) for admission in admissions.values()]),
+            packed([(len(admission.ids), admission.remember) for admission in admissions.values()]),
             _joined(admissions.values()),
             delta_of(additions, _expiries(admissions, additions)),
             max(admission.keep for admission in admissions.values()),
             _MOST_DELTAS,
-            int(bool(self._wait)),
-            wait=self._wait,
+            int(self._servers.waits),
+            durably=True,
         )
         return {(windows[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
 
     async def fold(self, shard: int) -> None:
         """Add the deltas that wait in a shard to its counters."""
-        name = deltas_name(shard)
-        (left,) = await self._ask(name, ("LLEN", name))
-        while left > 0:
-            deltas = await self._run(_HEAD, [name], _FOLDED_TOGETHER, _FOLDED_BYTES)
-            if not deltas:
-                return
-            left -= await self._fold(shard, deltas) or 1  # somebody else was faster
+        await self._folding.fold(shard)
 
     async def keep_folding(self) -> None:
         """Fold all shards, again and again."""
@@ -170,41 +142,6 @@ class Store:
                     _LOG.warning("what has been added can not be folded into the counters: %s", error)
                 failed = True
             await asyncio.sleep(_FOLD_SECONDS)
-
-    async def _fold(self, shard: int, deltas: Sequence[bytes]) -> int:
-        """Fold the deltas at the head of a shard's list; how many have gone.
-
-        The more are folded together, the more of them fall on the same counters. Where they do not, fewer are
-        folded together, so that the server is not busy for long.
-        """
-        done = 0
-        while done < len(deltas):
-            together = deltas[done : done + self._together]
-            added = await asyncio.to_thread(add_up, together)
-            if added.work > _MOST_WORK and added.deltas > 1:
-                self._together = added.deltas // 2
-                continue
-            if not await self._write(shard, together[added.deltas - 1][:NONCE_BYTES], added):
-                break
-            done += added.deltas
-            if added.work < _MOST_WORK // 2:
-                self._together = min(2 * self._together, _FOLDED_TOGETHER)
-        return done
-
-    async def _write(self, shard: int, last: bytes, added: Sum) -> bool:
-        """Add a sum of deltas to the counters while the last of them is at its place; whether it was added."""
-        names = [deltas_name(shard), *(counts_name(shard, key) for key in added.keys)]
-        columns, runs = (added.sizes, added.runs_of_key), _packed(added.runs)
-        while True:
-            found = await self._run(_LOOK, names, last, added.deltas, _packed(np.column_stack(columns)), runs)
-            if found is None:
-                return False
-            there = np.frombuffer(found, np.uint8, len(added.keys))
-            sums = added.onto(np.frombuffer(found, "<i8", offset=len(added.keys)))
-            keys = _packed(np.column_stack((*columns, added.expires, there)))
-            written = await self._run(_FOLD, names, last, added.deltas, keys, runs, sums.astype("<i8").tobytes())
-            if written >= 0:
-                return bool(written)
 
     async def read(self, keys: Sequence[CounterKey]) -> list[IntArray | None]:
         """The counters of each key, added over all shards; None where nothing has been counted."""
@@ -232,8 +169,7 @@ class Store:
         began = time.perf_counter()
         await self.ping()
         seconds = time.perf_counter() - began
-        with _errors():
-            found = [_info(reply) for (reply,) in await self._link.ask_everywhere(("INFO",))]
+        found = [_info(reply) for (reply,) in await self._servers.ask_everywhere(("INFO",))]
         fullest = max(found, key=lambda info: int(info.get("used_memory", 0)))
         name = fullest.get("server_name", "redis")
         return StoreStatus(
@@ -253,43 +189,17 @@ class Store:
         values: list[bytes | None] = []
         for start in range(0, len(keys), _READ_AT_ONCE):
             names = [counts_name(shard, key) for key in keys[start : start + _READ_AT_ONCE]]
-            (found,) = await self._ask(names[0], ("MGET", *names))
+            (found,) = await self._servers.ask(names[0], ("MGET", *names))
             values += found
         return values
 
     async def _seen(self, command: str, windows: Sequence[Window], shard: int) -> list[int]:
         """What a command says of a shard's sets of ids."""
         names = [seen_name(shard, window) for window in windows]
-        return await self._ask(deltas_name(shard), *((command, name) for name in names)) if names else []
-
-    async def _ask(self, key: bytes, *commands: Command) -> list[Any]:
-        """Replies, none of which is an error."""
-        with _errors():
-            replies = await self._link.ask(key, *commands)
-            for reply in replies:
-                if isinstance(reply, ResponseError):
-                    raise reply
-        return replies
-
-    async def _run(
-        self, script: _Script, names: list[bytes], *arguments: bytes | int, wait: tuple[Command, ...] = ()
-    ) -> Any:
-        with _errors():
-            call: Command = ("EVALSHA", script.digest, len(names), *names, *arguments)
-            reply, *waited = await self._link.ask(names[0], call, *wait)
-            if isinstance(reply, NoScriptError):
-                call = ("EVAL", script.text, *call[2:])
-                reply, *waited = await self._link.ask(names[0], call, *wait)
-            if isinstance(reply, ResponseError):
-                raise reply
-        for each in waited:
-            self._durability.settled(each)
-        return reply
+        return await self._servers.ask(deltas_name(shard), *((command, name) for name in names)) if names else []
 
 
-def _info(reply: Any) -> dict[str, str]:
-    if isinstance(reply, ResponseError):
-        raise reply
+def _info(reply: bytes) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition(":") for line in reply.decode().splitlines())}
 
 
@@ -303,13 +213,6 @@ def _expiries(admissions: Mapping[Window, Admission], additions: Additions) -> I
     return expires
 
 
-def _packed(numbers: IntArray | Sequence[Sequence[int]]) -> bytes:
-    array = np.asarray(numbers)
-    if array.min() < 0 or array.max() >> 32:
-        raise ValueError("a number has more than 32 bits")
-    return array.astype("<u4").tobytes()
-
-
 def _joined(admissions: Iterable[Admission]) -> bytes:
     blobs = []
     for admission in admissions:
@@ -318,25 +221,3 @@ def _joined(admissions: Iterable[Admission]) -> bytes:
             raise ValueError(f"a window has ids of {ID_BYTES} bytes, and each of them once")
         blobs.append(blob)
     return b"".join(blobs)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """redis-py's errors as ours."""
-    try:
-        yield
-    except OutOfMemoryError as error:
-        raise StoreFull(str(error)) from error
-    except ResponseError as error:
-        raise _refusal(str(error)) from error
-    except (RedisError, OSError) as error:
-        raise StoreUnavailable(str(error)) from error
-
-
-def _refusal(message: str) -> StoreError:
-    word = message.partition(" ")[0]
-    if word in {"OOM", "MISCONF", "BEHIND"}:
-        return StoreFull(message)
-    if word in {"DAMAGED", "WRONGTYPE", "ERR"}:
-        return StoreError(message)
-    return StoreUnavailable(message)  # LOADING, READONLY, BUSY, NOREPLICAS, CLUSTERDOWN, TRYAGAIN and their like

@@ -1,0 +1,118 @@
+"""What is asked of the servers of a store: commands and scripts, with errors that are the store's own.
+
+Scripts are called by their digests, and sent to a server that does not know them yet. redis-py's own retries are off:
+a script may have been run, and only who asked for it knows whether to ask again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from redis.exceptions import NoScriptError, OutOfMemoryError, RedisError, ResponseError
+
+from deniable_aggregator.store.additions import IntArray
+from deniable_aggregator.store.durability import Durability
+from deniable_aggregator.store.errors import StoreError, StoreFull, StoreUnavailable
+from deniable_aggregator.store.links import Command, Link
+
+__all__ = ["Script", "Servers", "packed"]
+
+
+class Script:
+    """A script of the store's."""
+
+    def __init__(self, name: str) -> None:
+        self.text = files(__package__).joinpath(f"{name}.lua").read_bytes()
+        self.digest = hashlib.sha1(self.text, usedforsecurity=False).hexdigest()
+
+
+class Servers:
+    """Whatever servers a link leads to."""
+
+    def __init__(self, link: Link, durability: Durability) -> None:
+        self._link = link
+        self._durability = durability
+        self._wait: tuple[Command, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it takes more than a reply for something to be as durable as was asked for."""
+        return bool(self._wait)
+
+    async def open(self) -> None:
+        """Reach them, and agree about what they promise."""
+        with _errors():
+            self._wait = await self._durability.wait(self._link)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._link.close()
+
+    async def ask(self, key: bytes, *commands: Command) -> list[Any]:
+        """Replies of the one in charge of a key, none of which is an error."""
+        with _errors():
+            return _replies(await self._link.ask(key, *commands))
+
+    async def ask_everywhere(self, *commands: Command) -> list[list[Any]]:
+        """Replies of all of them, none of which is an error."""
+        with _errors():
+            return [_replies(replies) for replies in await self._link.ask_everywhere(*commands)]
+
+    async def run(
+        self, script: Script, names: Sequence[bytes], *arguments: bytes | int, durably: bool = False
+    ) -> Any:
+        """A script's reply; durably: once what it has written is as durable as was asked for."""
+        wait = self._wait if durably else ()
+        with _errors():
+            call: Command = ("EVALSHA", script.digest, len(names), *names, *arguments)
+            replies = await self._link.ask(names[0], call, *wait)
+            if isinstance(replies[0], NoScriptError):
+                call = ("EVAL", script.text, *call[2:])
+                replies = await self._link.ask(names[0], call, *wait)
+            if isinstance(replies[0], ResponseError):
+                raise replies[0]
+        for each in replies[1:]:
+            self._durability.settled(each)
+        return replies[0]
+
+
+def packed(numbers: IntArray | Sequence[Sequence[int]]) -> bytes:
+    """Numbers as scripts read them: unsigned, little-endian, of 4 bytes; a ValueError for one that has more."""
+    array = np.asarray(numbers)
+    if array.min() < 0 or array.max() >> 32:
+        raise ValueError("a number has more than 32 bits")
+    return array.astype("<u4").tobytes()
+
+
+def _replies(replies: list[Any]) -> list[Any]:
+    for reply in replies:
+        if isinstance(reply, ResponseError):
+            raise reply
+    return replies
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """redis-py's errors as ours."""
+    try:
+        yield
+    except OutOfMemoryError as error:
+        raise StoreFull(str(error)) from error
+    except ResponseError as error:
+        raise _refusal(str(error)) from error
+    except (RedisError, OSError) as error:
+        raise StoreUnavailable(str(error)) from error
+
+
+def _refusal(message: str) -> StoreError:
+    word = message.partition(" ")[0]
+    if word in {"OOM", "MISCONF", "BEHIND"}:
+        return StoreFull(message)
+    if word in {"DAMAGED", "WRONGTYPE", "ERR"}:
+        return StoreError(message)
+    return StoreUnavailable(message)  # LOADING, READONLY, BUSY, NOREPLICAS, CLUSTERDOWN, TRYAGAIN and their like
