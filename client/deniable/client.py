@@ -15,13 +15,9 @@ A state file that can not be written keeps values in memory while their epoch la
 
 from __future__ import annotations
 
-import atexit
 import logging
-import os
-import sys
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +27,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from deniable import consent as consents
-from deniable import epochs, outbox, transcript, upload
+from deniable import epochs, outbox, processes, transcript, upload
 from deniable._section import nearest
 from deniable.collection import Collection
 from deniable.consent import Consent
@@ -147,7 +143,7 @@ class Client:
         except StateError as error:
             self._consent = consent or Consent.WITHHELD  # what the file remembers decides once it can be read
             self._fail(error)
-        _clients.add(self)
+        processes.look_after(self)
 
     def _reset_threads(self) -> None:
         self._lock = threading.RLock()  # a signal handler may record in the middle of a record
@@ -272,7 +268,7 @@ class Client:
             except StateError as error:
                 self._fail(error)
         self._state.close()
-        _clients.discard(self)
+        processes.release(self)
 
     def __enter__(self) -> Self:
         return self
@@ -341,7 +337,7 @@ class Client:
                 except RuntimeError:  # the interpreter is ending, or has no thread left
                     return
                 self._worker = worker
-                _close_with_multiprocessing()
+                processes.close_with_multiprocessing()
         self._wake.set()
 
     def _run(self) -> None:
@@ -503,7 +499,7 @@ class Client:
             outbox.postpone(connection, name, now + wait)
             put(connection, "failures", failures + 1)
 
-    # Forks, and the end.
+    # Forks (see processes.py).
 
     def _before_fork(self) -> None:
         self._state.before_fork()
@@ -520,21 +516,6 @@ class Client:
             self._trouble = "a forked process without a state file collects nothing"
 
 
-_clients: weakref.WeakSet[Client] = weakref.WeakSet()
-
-
-def _close_all() -> None:
-    for client in list(_clients):
-        client.close()
-
-
-def _close_with_multiprocessing() -> None:
-    """A forked process of multiprocessing ends without atexit, but runs its own finalizers."""
-    util = sys.modules.get("multiprocessing.util")
-    if util is not None:
-        util.Finalize(None, _close_all, exitpriority=0)
-
-
 def _check_forgetful(collection: Collection) -> None:
     """Refuse promises that a device that forgets with every start can not keep."""
     broken = [f"memoize of {metric.name}" for metric in collection.metrics.values() if metric.memoize]
@@ -542,40 +523,3 @@ def _check_forgetful(collection: Collection) -> None:
     if broken:
         raise ValueError(f"state: name a file, or {' and '.join(broken)} would be forgotten with every start")
     _log.info("deniable: without a state file every start spends anew, in the same epoch too")
-
-
-_forking: list[Client] = []
-_fork = threading.Lock()
-"""Held by the thread that forks: two could fork at the same time."""
-
-
-def _before_fork() -> None:
-    _fork.acquire()
-    upload.before_fork()
-    _forking[:] = _clients
-    for client in _forking:
-        client._before_fork()  # noqa: SLF001
-
-
-def _after_fork_in_parent() -> None:
-    for client in _forking:
-        client._after_fork_in_parent()  # noqa: SLF001
-    _forking.clear()
-    upload.after_fork_in_parent()
-    _fork.release()
-
-
-def _after_fork_in_child() -> None:
-    global _fork  # noqa: PLW0603
-    _fork = threading.Lock()
-    for client in _forking:
-        client._after_fork_in_child()  # noqa: SLF001
-    _forking.clear()
-    upload.after_fork_in_child()
-
-
-atexit.register(_close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child
-    )
