@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from deniable_aggregator.store import (
 )
 from deniable_aggregator.store.additions import Sum
 from deniable_aggregator.store.folding import Folding
+from deniable_aggregator.store.servers import Script, Servers
 from support.aggregator_proxy import proxied
+from support.aggregator_server import until
 from support.aggregator_store import (
     SIZE,
     Fresh,
@@ -31,6 +34,7 @@ from support.aggregator_store import (
     batch_ids,
     counters,
     fresh_key,
+    window_of,
 )
 
 LARGEST = 2**63 - 1
@@ -114,6 +118,8 @@ def test_a_lost_reply_to_a_fold_is_no_harm(here: Place, script: int) -> None:
     key = fresh_key()
 
     async def lose() -> None:
+        await add(here.store, fresh_key(), {0: 1})
+        await here.store.fold(0)  # so that the server knows the scripts: one that it does not know is sent again
         async with proxied(here.url) as proxy:
             store = Store(proxy.url)
             for _ in range(3):
@@ -222,11 +228,43 @@ def test_counters_without_room_leave_deltas_waiting(fresh: Fresh) -> None:
         raw.config_set("proto-max-bulk-len", "1mb")
         some = additions({key: {0: 1, size - 1: 1}}, size)
         here.run(here.store.add(0, {Window(key.digest, key.epoch): admission(batch_ids())}, some))
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreError) as caught:
             here.run(here.store.fold(0))
+        assert caught.type is StoreError, "this does not pass by itself"
         assert raw.llen("deniable:{0}:deltas") == 1
         raw.config_set("proto-max-bulk-len", limit)
         assert sum(here.run(counters(here.store, key))) == 2
+
+
+def test_a_shard_that_can_not_be_folded_delays_no_other(
+    fresh: Fresh, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others are folded; it is told once which shard, and once more when it is folded again."""
+    monkeypatch.setattr(folding, "_FOLD_SECONDS", 0.02)
+    key = fresh_key()
+    name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
+
+    async def keep(here: Place) -> None:
+        for shard in range(3):
+            await here.store.add(shard, {window_of(key): admission(batch_ids())}, additions({key: {0: 1}}))
+        with here.raw() as raw:
+            raw.set(name, b"cut short")
+            folding_all = asyncio.create_task(here.store.keep_folding())
+            await until(lambda: not raw.exists("deniable:{1}:deltas", "deniable:{2}:deltas"))
+            assert raw.llen("deniable:{0}:deltas") == 1
+            await asyncio.sleep(0.2)
+            raw.delete(name)
+            await until(lambda: "again" in caplog.text)
+            assert raw.llen("deniable:{0}:deltas") == 0
+        folding_all.cancel()
+
+    with fresh(shards=3) as here:
+        here.run(keep(here))
+        assert here.run(counters(here.store, key))[0] == 3
+    assert [("shard 0" in said, "can not" in said, "again" in said) for said in caplog.messages] == [
+        (True, True, False),
+        (True, False, True),
+    ]
 
 
 def in_between(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callable[[], None]) -> list[int]:
@@ -249,6 +287,7 @@ def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: 
     key = fresh_key()
     names = ["deniable:{0}:deltas", f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"]
     before: dict[str, bytes] = {}
+    run = Servers.run
 
     def fold_elsewhere() -> None:
         async def fold() -> None:
@@ -259,20 +298,25 @@ def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: 
         with here.raw() as raw:
             before.update({name: raw.dump(name) for name in names})
         asyncio.run(fold())
+        monkeypatch.setattr(Servers, "run", look_and_take_over)
 
-    def take_over() -> None:
+    async def look_and_take_over(self: Servers, script: Script, *arguments: Any) -> Any:
+        assert script is folding._LOOK
+        monkeypatch.undo()
+        found = await run(self, script, *arguments)
         with here.raw() as raw:
+            assert raw.llen(names[0]) == 0
             for name in names:
                 raw.restore(name, 60_000, before[name], replace=True)
+        return found
 
     here.run(add(here.store, key, {0: 10}))
     here.run(here.store.fold(0))
     here.run(add(here.store, key, {0: 5}))
-    folded = in_between(monkeypatch, folding, "add_up", fold_elsewhere)
-    in_between(monkeypatch, Sum, "onto", take_over)
+    in_between(monkeypatch, folding, "add_up", fold_elsewhere)
     here.run(here.store.fold(0))
+    assert Servers.run is run, "another server has taken over"
     assert here.run(counters(here.store, key))[0] == 15
-    assert folded
 
 
 def test_deltas_of_another_history_are_not_dropped(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ delta by itself.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,8 @@ from deniable_aggregator.store.servers import Script, Servers, packed
 
 __all__ = ["Folding"]
 
+_LOG = logging.getLogger(__name__)
+_FOLD_SECONDS = 1.0
 _MOST_DELTAS = 1024
 _MOST_BYTES = 8 << 20
 """So many deltas, and so many bytes of them, are added up together at the most, but for one delta alone."""
@@ -38,6 +41,24 @@ class Folding:
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
         self._together = _MOST_DELTAS
+
+    async def keep(self, shard: int) -> None:
+        """Fold a shard again and again; whatever goes wrong, what waits must not wait for ever."""
+        failing = False
+        while True:
+            try:
+                await self.fold(shard)
+            except Exception as error:  # noqa: BLE001
+                if not failing:
+                    _LOG.warning(
+                        "what has been added can not be folded into the counters (shard %d): %s", shard, error
+                    )
+                failing = True
+            else:
+                if failing:
+                    _LOG.warning("what has been added is folded into the counters again (shard %d)", shard)
+                failing = False
+            await asyncio.sleep(_FOLD_SECONDS)
 
     async def fold(self, shard: int) -> None:
         """Add the deltas that wait in a shard to its counters."""

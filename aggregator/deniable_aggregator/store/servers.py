@@ -13,7 +13,16 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from redis.exceptions import NoScriptError, OutOfMemoryError, RedisError, ResponseError
+from redis.exceptions import (
+    AskError,
+    ClusterDownError,
+    NoScriptError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
 
 from deniable_aggregator.store.additions import IntArray
 from deniable_aggregator.store.durability import Durability
@@ -21,6 +30,10 @@ from deniable_aggregator.store.errors import StoreError, StoreFull, StoreUnavail
 from deniable_aggregator.store.links import Command, Link
 
 __all__ = ["Script", "Servers", "packed"]
+
+_PASSING = (AskError, ClusterDownError, ReadOnlyError, TryAgainError)
+_PASSING_WORDS = {"BUSY", "NOREPLICAS", "UNBLOCKED"}
+"""Refusals that pass while servers start, change their places or are at work; redis-py has classes for some only."""
 
 
 class Script:
@@ -104,15 +117,16 @@ def _errors() -> Iterator[None]:
     except OutOfMemoryError as error:
         raise StoreFull(str(error)) from error
     except ResponseError as error:
-        raise _refusal(str(error)) from error
+        raise _refusal(error) from error
     except (RedisError, OSError) as error:
         raise StoreUnavailable(str(error)) from error
 
 
-def _refusal(message: str) -> StoreError:
+def _refusal(error: ResponseError) -> StoreError:
+    message = str(error)
     word = message.partition(" ")[0]
-    if word in {"OOM", "MISCONF", "BEHIND"}:
+    if word in {"MISCONF", "BEHIND"}:
         return StoreFull(message)
-    if word in {"DAMAGED", "WRONGTYPE", "ERR"}:
-        return StoreError(message)
-    return StoreUnavailable(message)  # LOADING, READONLY, BUSY, NOREPLICAS, CLUSTERDOWN, TRYAGAIN and their like
+    if isinstance(error, _PASSING) or word in _PASSING_WORDS:
+        return StoreUnavailable(message)
+    return StoreError(message)

@@ -11,7 +11,6 @@ answers that it knows the id.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
@@ -34,13 +33,10 @@ ID_BYTES = 16
 
 T = TypeVar("T")
 
-_LOG = logging.getLogger(__name__)
 _IN_MEMORY = Durability()
 _READ_AT_ONCE = 512
 _MOST_DELTAS = 10_000
 """So many deltas of a shard may wait to be folded; then it takes no more."""
-_FOLD_SECONDS = 1.0
-
 
 _ADD = Script("add")
 
@@ -130,18 +126,8 @@ class Store:
         await self._folding.fold(shard)
 
     async def keep_folding(self) -> None:
-        """Fold all shards, again and again."""
-        failed = False
-        while True:
-            try:
-                for shard in range(self.shards):
-                    await self.fold(shard)
-                failed = False
-            except Exception as error:  # noqa: BLE001 - whatever it was: what waits must not wait for ever
-                if not failed:
-                    _LOG.warning("what has been added can not be folded into the counters: %s", error)
-                failed = True
-            await asyncio.sleep(_FOLD_SECONDS)
+        """Fold all shards, again and again; one that fails, or is slow, delays no other."""
+        await asyncio.gather(*map(self._folding.keep, range(self.shards)))
 
     async def read(self, keys: Sequence[CounterKey]) -> list[IntArray | None]:
         """The counters of each key, added over all shards; None where nothing has been counted."""

@@ -1,0 +1,64 @@
+"""What servers refuse, and what that means for who has asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable_aggregator.store import Durability, StoreError, StoreFull, StoreUnavailable
+from deniable_aggregator.store.links import Command, link_to
+from deniable_aggregator.store.servers import Servers, packed
+from support.aggregator_store import Fresh, Place
+
+WRITE: Command = ("SET", "a", 1)
+
+
+def refused(here: Place, *command: bytes | str | int) -> StoreError:
+    """The error that a command ends with."""
+
+    async def ask() -> None:
+        servers = Servers(link_to(here.url, 5.0), Durability())
+        try:
+            await servers.ask(b"a", command)
+        finally:
+            await servers.close()
+
+    with pytest.raises(StoreError) as caught:
+        here.run(ask())
+    return caught.value
+
+
+@pytest.mark.parametrize("command", [("GET", "a", "b"), ("NOTHING",), ("INCR", "list")])
+def test_what_makes_no_sense_will_not_make_sense_later(here: Place, command: Command) -> None:
+    """A command that is malformed, unknown, or for another type is an error, and no outage."""
+    with here.raw() as raw:
+        raw.delete("list")
+        raw.rpush("list", 1)
+    assert type(refused(here, *command)) is StoreError
+
+
+def test_a_server_that_has_lost_its_replicas_is_away(fresh: Fresh) -> None:
+    """It takes no writes until they are back."""
+    with fresh() as here, here.raw() as raw:
+        raw.config_set("min-replicas-to-write", 1)
+        assert type(refused(here, *WRITE)) is StoreUnavailable
+
+
+def test_a_server_that_became_a_replica_is_away(fresh: Fresh) -> None:
+    """Another is in charge, or soon will be."""
+    with fresh() as here, here.raw() as raw:
+        raw.replicaof("127.0.0.1", 1)
+        assert type(refused(here, *WRITE)) is StoreUnavailable
+
+
+def test_a_server_without_memory_is_full(fresh: Fresh) -> None:
+    """It takes nothing until there is room."""
+    with fresh() as here, here.raw() as raw:
+        raw.config_set("maxmemory", 1)
+        assert type(refused(here, *WRITE)) is StoreFull
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 32])
+def test_numbers_that_a_script_would_read_otherwise_are_not_sent(number: int) -> None:
+    """What has more than 32 bits is an error here."""
+    with pytest.raises(ValueError, match="32 bits"):
+        packed([[1, number]])
