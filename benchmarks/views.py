@@ -17,6 +17,7 @@ import grpc
 import numpy as np
 
 from deniable import Collection
+from deniable.upload import ONCE
 from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest
 from deniable_aggregator.planning.fleet import batches
 from deniable_aggregator.planning.truth import Truth
@@ -53,7 +54,7 @@ async def _measure() -> str:
         file.write_text(_TEXT)
         async with _serving(Path(directory) / "data", file) as (endpoint, page):
             load = _Load(collection)
-            async with grpc.aio.insecure_channel(endpoint) as channel:
+            async with grpc.aio.insecure_channel(endpoint, [ONCE]) as channel:
                 await load.days_before(channel)
                 running = asyncio.create_task(load.run(channel))
                 alone, watched, looks = await _windows(load, page)

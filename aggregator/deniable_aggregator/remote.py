@@ -9,7 +9,6 @@ from typing import Any, Self
 import grpc
 
 from deniable import Credentials
-from deniable.upload import ONCE
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.tables import Table
@@ -41,9 +40,7 @@ class Reader:
         self._metadata = credentials.metadata if credentials else ()
         options = (("grpc.max_receive_message_length", _MOST_MESSAGE_BYTES),)
         self._channel = (
-            credentials.channel(endpoint, options)
-            if credentials
-            else grpc.insecure_channel(endpoint, (ONCE, *options))
+            credentials.channel(endpoint, options) if credentials else grpc.insecure_channel(endpoint, options)
         )
         self._service = estimate_service_pb2_grpc.EstimateServiceStub(self._channel)
 

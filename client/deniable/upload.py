@@ -47,8 +47,8 @@ __all__ = [
 
 METHOD = "/deniable.v1.ReportService/SubmitReports"
 ONCE = ("grpc.enable_retries", 0)
-"""For channels: a call is tried once, and the caller says when again. gRPC would repeat what never left; where a
-connection dies under many calls it does so without a pause, and its memory grows by gigabytes in seconds."""
+"""For channels of batches: a call is tried once, and the caller says when again. gRPC would repeat what never left;
+where a connection dies under many calls it does so without a pause, and its memory grows by gigabytes in seconds."""
 _LONG_WAIT = 3600.0
 """Before a refusal that only people can mend (credentials, an unknown collection) is tried again."""
 _LONGEST_WAIT = 86400.0
@@ -82,9 +82,9 @@ class Credentials:
         import grpc
 
         if is_loopback(endpoint) and self.roots is None:
-            return grpc.insecure_channel(endpoint, [ONCE, ("grpc.enable_http_proxy", 0), *options])
+            return grpc.insecure_channel(endpoint, [("grpc.enable_http_proxy", 0), *options])
         secrets = grpc.ssl_channel_credentials(self.roots, self.key, self.certificate)
-        return grpc.secure_channel(endpoint, secrets, [ONCE, *options])
+        return grpc.secure_channel(endpoint, secrets, options)
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
@@ -183,7 +183,7 @@ class Uploader:
 
     def _open(self) -> grpc.Channel:
         if self._channel is None:
-            self._channel = self._credentials.channel(self._endpoint)
+            self._channel = self._credentials.channel(self._endpoint, [ONCE])
         if self._cut:
             self._channel.close()
         return self._channel

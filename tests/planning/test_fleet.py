@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import grpc
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ from deniable_aggregator.server import Server, layout_of
 from deniable_aggregator.store import CounterKey
 from planning.everything import EVERYTHING, populations
 from support.aggregator_server import EPOCH, serving
+from support.endpoints import answering
 
 DEVICES = 700
 SENDERS = pytest.mark.parametrize("send", [fleet.report, fleet.forward])
@@ -66,10 +68,32 @@ def test_batches_that_are_asked_for_later_are_sent_again(tmp_path: Path) -> None
     asyncio.run(check())
 
 
+def test_a_device_sends_again_what_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same batch, with the same id; one that is refused for good, or again and again, ends it."""
+    monkeypatch.setattr(fleet, "_PAUSES", (0.01,) * 10)
+
+    def refusing(times: int, code: grpc.StatusCode) -> list[bytes]:
+        def answer(number: int, context: grpc.ServicerContext) -> bytes:
+            if number < times:
+                context.abort(code, "no")
+            return b""
+
+        with answering(answer) as endpoint:
+            asyncio.run(_sent(fleet.report, EVERYTHING, endpoint.address))
+        return endpoint.requests
+
+    sent = refusing(5, grpc.StatusCode.UNAVAILABLE)
+    assert (len(sent), len(set(sent))) == (5 + 5, 5)
+    for times, code in ((1, grpc.StatusCode.INVALID_ARGUMENT), (100, grpc.StatusCode.RESOURCE_EXHAUSTED)):
+        with pytest.raises(fleet.FleetError, match="no"):
+            refusing(times, code)
+
+
 @SENDERS
 def test_without_an_aggregator_the_error_says_so(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody at the endpoint: one error that names it."""
     monkeypatch.setattr(fleet, "_CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(fleet, "_PAUSES", (0.1,))
     with pytest.raises(fleet.FleetError, match=r"127\.0\.0\.1:1: .*is the aggregator running there"):
         asyncio.run(
             _sent(send, EVERYTHING, "127.0.0.1:1"),

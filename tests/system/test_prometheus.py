@@ -18,7 +18,7 @@ import pytest
 
 from deniable import Collection
 from deniable.outbox import Batch
-from deniable.upload import METHOD
+from deniable.upload import METHOD, ONCE
 from deniable_aggregator import Reader
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.digits import DECIMALS, decimals
@@ -72,7 +72,7 @@ def submit(endpoint: str, requests: list[bytes]) -> list[grpc.StatusCode]:
     """Send them over many connections, so that all workers get some; what became of each."""
 
     async def run() -> list[grpc.StatusCode]:
-        own = [("grpc.use_local_subchannel_pool", 1)]
+        own = [ONCE, ("grpc.use_local_subchannel_pool", 1)]
         channels = [grpc.aio.insecure_channel(endpoint, options=own) for _ in range(CONNECTIONS)]
         calls: list[Any] = [channel.unary_unary(METHOD) for channel in channels]
 

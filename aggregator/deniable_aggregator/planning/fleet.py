@@ -34,6 +34,8 @@ LARGE = 50_000
 
 _IN_FLIGHT = 64
 _SUBMIT_SECONDS = 30.0
+_PAUSES = (0.2, 0.4, 0.8, 1.6)
+"""In seconds, between the tries of a batch: time for a worker to be replaced."""
 _CONNECT_SECONDS = 10.0
 _STREAM = "/deniable.v1.ReportService/StreamReports"
 _DEVICES = 1 << 14
@@ -83,7 +85,7 @@ async def report(
             for device in waiting:
                 answers = {name: own[device] for name, own in values.items()}
                 batch = reported(collection, answers, epoch, segments[device])
-                await submit(batch.request, timeout=_SUBMIT_SECONDS)
+                await _insist(submit, batch.request)
                 done += 1
                 progress(done)
 
@@ -95,6 +97,19 @@ async def report(
             (first, *_) = errors.exceptions
             assert isinstance(first, grpc.aio.AioRpcError)
             raise FleetError.of(endpoint, first) from first
+
+
+async def _insist(submit: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes], request: bytes) -> None:
+    """Send a batch, and again while it is refused for now, as a device does; its id is counted once."""
+    for pause in (*_PAUSES, None):
+        try:
+            await submit(request, timeout=_SUBMIT_SECONDS)
+        except grpc.aio.AioRpcError as error:
+            if pause is None or error.code().value[0] not in _FOR_NOW:
+                raise
+            await asyncio.sleep(pause)
+        else:
+            return
 
 
 def reported(collection: Collection, answers: Mapping[str, Any], epoch: int, segment: int) -> Batch:
