@@ -152,18 +152,25 @@ class _Worker:
     async def stop(self, seconds: float) -> None:
         """Have it drain, and wait; kill it when it takes longer than so many seconds."""
         self._stopping.set()
+        self._signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended()
+        except TimeoutError:
+            _LOG.warning("worker %s does not end; killing it", self._program.settings.worker)
+            self._signal(signal.SIGKILL)
+            await self._ended()
+
+    async def _ended(self) -> None:
+        if self._watch:
+            await asyncio.shield(self._watch)
+        elif self._process:
+            await self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
         if self._process and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
-            try:
-                await asyncio.wait_for(self._process.wait(), seconds)
-            except TimeoutError:
-                _LOG.warning("worker %s does not end; killing it", self._program.settings.worker)
-                with contextlib.suppress(ProcessLookupError):
-                    self._process.kill()
-                await self._process.wait()
-        if self._watch:
-            await self._watch
+                self._process.send_signal(number)
 
     async def _spawn(self) -> None:
         ours, theirs = socket.socketpair()
@@ -176,6 +183,8 @@ class _Worker:
                 start_new_session=True,  # a Ctrl-C is for the supervisor
                 env={**_MALLOC, **os.environ},
             )
+        if self._stopping.is_set():  # it was told so while there was no process
+            self._signal(signal.SIGTERM)
         self._link = await _Link.over(ours)
         self._link.say(self._program)
         answer = await self._link.hear()

@@ -54,7 +54,7 @@ def test_batches_that_come_together_are_stored_together(tmp_path: Path) -> None:
 
 
 def test_many_batches_wait_longer_for_the_next_flush(tmp_path: Path) -> None:
-    """Behind a flush of 36 batches the next one waits for three intervals, or for as many as it may be stretched."""
+    """Behind a flush of 48 batches the next one waits for four intervals, or for as many as it may be stretched."""
 
     async def submit(stretch: float) -> float:
         async with serving(tmp_path / str(stretch), flush=FlushSettings(interval=0.5, stretch=stretch)) as (
@@ -62,10 +62,10 @@ def test_many_batches_wait_longer_for_the_next_flush(tmp_path: Path) -> None:
             client,
         ):
             await took(client)
-            await took(client, 36)
+            await took(client, 48)
             return await took(client)
 
-    assert asyncio.run(submit(4.0)) > 1.0
+    assert asyncio.run(submit(8.0)) > 1.6
     assert asyncio.run(submit(1.0)) < 1.0
 
 

@@ -29,6 +29,7 @@ from support.aggregator_clients import Fleet
 from support.aggregator_proxy import proxied
 from support.aggregator_server import DAY, Client, request, serving, store_of
 from support.aggregators import EXACT, LEVELS, Aggregator, connections, running
+from support.stored import stored_in
 
 WORKERS = 2
 CONNECTIONS = 8
@@ -122,12 +123,8 @@ def test_workers_store_and_aggregator_may_die(tmp_path: Path, collection: Path, 
             await kill(fleet, chaos, kills, *ways)
         assert fleet.failures > kills
         await chaos.end()
-        embedded = EmbeddedStore(tmp_path / "data")
-        await embedded.start()
-        store = Store(embedded.url)
-        await fleet.check(store)
-        await store.close()
-        await embedded.stop()
+        async with stored_in(tmp_path / "data") as store:
+            await fleet.check(store)
 
     asyncio.run(load())
 

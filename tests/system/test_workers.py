@@ -7,19 +7,25 @@ import contextlib
 import os
 import signal
 import time
+from asyncio.subprocess import Process
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from deniable_aggregator.estimate_service import answering
 from deniable_aggregator.ingest import Board
-from deniable_aggregator.store import CounterKey, EmbeddedStore, Store
+from deniable_aggregator.server import Settings
+from deniable_aggregator.store import CounterKey
+from deniable_aggregator.workers import Program, Sources, Supervisor
 from support.aggregator_server import DAY, Client, connected, request, until
 from support.aggregators import EXACT, connections, gone, running
 from support.commands import EDITOR, deniable
+from support.stored import stored_in
 
 OK, UNKNOWN = grpc.StatusCode.OK, grpc.StatusCode.FAILED_PRECONDITION
 WORKERS = 2
@@ -52,12 +58,8 @@ def batch(digest: int = DIGEST) -> SubmitReportsRequest:
 
 async def stored(data: Path) -> int:
     """How many batches a store without an aggregator has counted."""
-    embedded = EmbeddedStore(data)
-    await embedded.start()
-    store = Store(embedded.url)
-    (counters,) = await store.read([CounterKey(DIGEST, 0, today(), 1)])
-    await store.close()
-    await embedded.stop()
+    async with stored_in(data) as store:
+        (counters,) = await store.read([CounterKey(DIGEST, 0, today(), 1)])
     return 0 if counters is None else int(counters.sum())
 
 
@@ -185,6 +187,36 @@ def test_a_signal_drains_all_workers(tmp_path: Path, collection: Path, number: s
         assert not (data / "valkey.sock").exists()
         # A call whose answer was on its way when its connection was closed may be stored and not acknowledged.
         assert acknowledged <= await stored(data) <= acknowledged + 5 * CONNECTIONS
+
+    asyncio.run(drain())
+
+
+def test_a_signal_may_come_while_a_worker_is_replaced(
+    tmp_path: Path, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that is being started ends too, and the aggregator with it."""
+    start = asyncio.create_subprocess_exec
+    starting, told = asyncio.Event(), asyncio.Event()
+
+    async def start_late(*arguments: Any, **settings: Any) -> Process:
+        starting.set()
+        await told.wait()
+        return await start(*arguments, **settings)
+
+    async def drain() -> None:
+        settings = Settings(listen="127.0.0.1:0", data_dir=tmp_path / "data", grace=30.0)
+        supervisor = Supervisor(Program(settings, Sources((collection,)), answering), 1)
+        await supervisor.start()
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", start_late)
+        (first,) = supervisor.workers
+        os.kill(first, signal.SIGKILL)
+        await starting.wait()
+        draining = asyncio.create_task(supervisor.drain())
+        await asyncio.sleep(0.1)
+        told.set()
+        await asyncio.wait_for(draining, 20)
+        assert supervisor.workers != [first]
+        assert all(map(gone, supervisor.workers))
 
     asyncio.run(drain())
 
