@@ -104,10 +104,10 @@ def test_intervals_of_counted_events_hold(reports: int) -> None:
 
 @pytest.mark.parametrize("name", ["events", "events, limited"])
 def test_intervals_hold_where_few_devices_have_most_events(name: str) -> None:
-    """Of a hundred devices five with twenty events, and most with none: 95% intervals cover 93.5% or more.
+    """Of a hundred devices five with twenty events, and most with none: 95% intervals cover 94% or more.
 
-    A false alarm, were coverage exactly 93.5%, has a probability of 10^-6; what Student's interval covers by itself,
-    91.5%, is found in 99.9% of all cases.
+    A false alarm, were coverage exactly 94%, has a probability of 10^-6; what Student's interval covers by itself,
+    92.0%, is found in 99% of all cases.
     """
     generator = np.random.default_rng(20)
     counts = generator.choice([0, 3, 20], (2 * RUNS, 100), p=[0.7, 0.25, 0.05])
@@ -116,7 +116,7 @@ def test_intervals_hold_where_few_devices_have_most_events(name: str) -> None:
     assert isinstance(mechanism, Laplace)
     true = [1.75, 175.0, math.sqrt(0.25 * 9 + 0.05 * 400 - 1.75**2)][: len(estimate(metric, []).rows)]
     held = intervals_hold(metric, noisy(mechanism, counts, generator), true)[0]
-    assert binom.cdf(held, 2 * RUNS, 0.935) > 1e-6, held
+    assert binom.cdf(held, 2 * RUNS, 0.94) > 1e-6, held
 
 
 @pytest.mark.parametrize("reports", [50, 100, 1000])

@@ -11,7 +11,7 @@ Of all that are m above the lower end on average, with spread v, those that are 
 the least skewed, with a third moment of v (v / m - m); likewise from the upper end. As noise is symmetric, reports
 have it too. The interval is moved by what Johnson (1978) has for that, and is Student's with fewer degrees of
 freedom: of a sample's variance, a gamma of skewness g leaves 1 / (1 + 3/4 g^2) of them. (Counts of events at epsilon
-4, of which one device in twenty has many and most have none: 95% intervals cover 94.6% at n = 100; untouched, 91.5%.)
+4, of which one device in twenty has many and most have none: 95% intervals cover 94.6% at n = 100; Student's, 92.0%.)
 
 Where reports are counted by level, the sum of cubes is known, and with it how skewed they are: the interval is moved
 to the longer tail by half of what Johnson would move it, and the variance is never taken for less than the noise's.
