@@ -69,6 +69,7 @@ class Metrics:
         return response
 
     async def _families(self) -> list[Metric]:
+        state = await self._health.state()  # first: then what is accepted is in the estimates of the same scrape
         try:
             answers = [
                 each
@@ -77,7 +78,6 @@ class Metrics:
             ]
         except StoreError:
             answers = []
-        state = await self._health.state()
         catalog = self._analyst.catalog
         return [
             *_estimates(catalog, answers),
