@@ -214,7 +214,8 @@ class _Worker:
             try:
                 await self._spawn()
             except (OSError, StoreError) as error:
-                _LOG.warning("worker %s does not start: %s", number, error)
+                if not self._stopping.is_set():
+                    _LOG.warning("worker %s does not start: %s", number, error)
 
 
 class Supervisor:

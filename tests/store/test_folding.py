@@ -315,6 +315,7 @@ def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: 
     here.run(add(here.store, key, {0: 5}))
     in_between(monkeypatch, folding, "add_up", fold_elsewhere)
     here.run(here.store.fold(0))
+    assert before
     assert Servers.run is run, "another server has taken over"
     assert here.run(counters(here.store, key))[0] == 15
 

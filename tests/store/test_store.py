@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shutil
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from redis import Redis
+from redis.exceptions import ResponseError
 
 from deniable_aggregator.store import (
     Admission,
@@ -185,6 +190,30 @@ def test_a_full_store_says_so(here: Place) -> None:
             raw.config_set("maxmemory", 0)
     assert here.run(add(here.store, key, {0: 1}, ids)) == set()
     assert here.run(counters(here.store, key))[0] == 2
+
+
+def until_refused(raw: Redis) -> None:
+    """Wait until the server has noticed that it can not save."""
+    with contextlib.suppress(ResponseError):
+        for _ in range(3000):
+            raw.ping()
+            time.sleep(0.01)
+        raise AssertionError("it saves")
+
+
+def test_a_store_that_can_not_save_answers_and_is_full(fresh: Fresh) -> None:
+    """It refuses even to be asked whether it is there; it takes nothing, and tells how full it is."""
+    key = fresh_key()
+    with fresh() as here, here.raw() as raw:
+        raw.config_set("save", "3600 1")
+        away = here.data_dir.with_name("away")
+        here.data_dir.rename(away)
+        shutil.rmtree(away)
+        raw.bgsave()
+        until_refused(raw)
+        assert here.run(here.store.status()).memory_bytes > 0
+        with pytest.raises(StoreFull):
+            here.run(add(here.store, key, {0: 1}))
 
 
 def test_a_store_that_nobody_folds_takes_no_more(fresh: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:

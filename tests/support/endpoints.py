@@ -42,16 +42,18 @@ class Endpoint:
     times: list[float] = field(default_factory=list)
     """When each came, by the monotonic clock."""
     address: str = ""
+    _one: threading.Lock = field(default_factory=threading.Lock)
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
         """Takes calls of one method."""
         return grpc.unary_unary_rpc_method_handler(self._handle) if details.method == METHOD else None
 
     def _handle(self, request: bytes, context: grpc.ServicerContext) -> bytes:
-        number = len(self.requests)
-        self.times.append(time.monotonic())
-        self.requests.append(request)
-        self.metadata.append(dict(context.invocation_metadata()))
+        with self._one:
+            number = len(self.requests)
+            self.times.append(time.monotonic())
+            self.requests.append(request)
+            self.metadata.append(dict(context.invocation_metadata()))
         return self.answer(number, context)
 
 

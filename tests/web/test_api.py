@@ -19,11 +19,12 @@ from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator import Reader
+from deniable_aggregator.query import Analyst
+from deniable_aggregator.server import layout_of
 from support.site import Running, running
 
 TODAY = 20_000
-COLLECTION = Collection.loads(
-    """
+TEXT = """
 [collection]
 name = "editor"
 epoch = "1d"
@@ -50,7 +51,7 @@ unit = "minutes"
 epsilon = 1.0
 mechanism = "laplace"
 """
-)
+COLLECTION = Collection.loads(TEXT)
 
 
 class Told(NamedTuple):
@@ -257,3 +258,28 @@ def test_an_aggregator_without_its_store_says_so(aggregator: Running) -> None:
         assert "deniable_store_up 0.0" in ask(f"{aggregator.url}/metrics").body
     assert at(aggregator, "estimates").status == 200
     assert ask(f"{aggregator.url}/api/v1/health").json["store"]["server"].startswith("valkey")
+
+
+def test_a_scrape_outlives_a_change_of_collections(aggregator: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection that is replaced while estimates are made is not told, the other one is."""
+    catalog = aggregator.analyst_of(aggregator.server.store).catalog
+    later = Collection.loads(TEXT.replace('"editor"', '"viewer"'))
+    answers = Analyst.answers
+
+    def serve(collection: Collection) -> None:
+        catalog.replace([collection])
+        aggregator.server.reload([layout_of(collection)])
+
+    async def replaced_meanwhile(self: Analyst, *arguments: Any) -> Any:
+        monkeypatch.setattr(Analyst, "answers", answers)
+        found = await answers(self, *arguments)
+        serve(later)
+        return found
+
+    monkeypatch.setattr(Analyst, "answers", replaced_meanwhile)
+    try:
+        told = ask(f"{aggregator.url}/metrics")
+    finally:
+        serve(COLLECTION)
+    assert told.status == 200
+    assert 'deniable_reports{collection="viewer",metric="dark"}' in told.body

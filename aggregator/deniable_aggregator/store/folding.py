@@ -26,6 +26,8 @@ __all__ = ["Folding"]
 
 _LOG = logging.getLogger(__name__)
 _FOLD_SECONDS = 1.0
+_AT_ONCE = 4
+"""So many shards are folded at the same time: what is added waits for scripts of others."""
 _MOST_DELTAS = 1024
 _MOST_BYTES = 8 << 20
 """So many deltas, and so many bytes of them, are added up together at the most, but for one delta alone."""
@@ -41,13 +43,15 @@ class Folding:
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
         self._together = _MOST_DELTAS
+        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def keep(self, shard: int) -> None:
         """Fold a shard again and again; whatever goes wrong, what waits must not wait for ever."""
         failing = False
         while True:
             try:
-                await self.fold(shard)
+                async with self._turns:
+                    await self.fold(shard)
             except Exception as error:  # noqa: BLE001
                 if not failing:
                     _LOG.warning(

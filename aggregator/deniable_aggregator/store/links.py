@@ -52,6 +52,8 @@ Command = Sequence[bytes | str | int]
 
 _PORT = 6379
 _SENTINEL_PORT = 26379
+_MOST_CONNECTIONS = 4096
+"""Of one process to one server: each of up to 1,024 shards is added to, folded and read at the same time."""
 _AGAIN_SECONDS = 0.05
 _PATIENCE_SECONDS = 2.0
 """How long a command waits for a cluster to know who is in charge of its slot."""
@@ -239,6 +241,7 @@ def link_to(url: str, timeout: float) -> Link:
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
+        "max_connections": _MOST_CONNECTIONS,
     }
     if not kind:
         return _Place(ConnectionPool.from_url(url, protocol=2, **common))

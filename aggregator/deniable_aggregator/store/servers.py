@@ -32,7 +32,8 @@ from deniable_aggregator.store.links import Command, Link
 __all__ = ["Script", "Servers", "packed"]
 
 _PASSING = (AskError, ClusterDownError, ReadOnlyError, TryAgainError)
-_PASSING_WORDS = {"BUSY", "NOREPLICAS", "UNBLOCKED"}
+_PASSING_WORDS = {"BUSY", "NOREPLICAS"}
+_CROWDED = "max number of clients"
 """Refusals that pass while servers start, change their places or are at work; redis-py has classes for some only."""
 
 
@@ -127,6 +128,6 @@ def _refusal(error: ResponseError) -> StoreError:
     word = message.partition(" ")[0]
     if word in {"MISCONF", "BEHIND"}:
         return StoreFull(message)
-    if isinstance(error, _PASSING) or word in _PASSING_WORDS:
+    if isinstance(error, _PASSING) or word in _PASSING_WORDS or message.startswith(_CROWDED):
         return StoreUnavailable(message)
     return StoreError(message)

@@ -11,6 +11,7 @@ answers that it knows the id.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
@@ -20,7 +21,7 @@ import numpy as np
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, delta_of
 from deniable_aggregator.store.durability import Durability
-from deniable_aggregator.store.errors import ShardMismatch
+from deniable_aggregator.store.errors import ShardMismatch, StoreFull
 from deniable_aggregator.store.folding import Folding
 from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, deltas_name, seen_name
 from deniable_aggregator.store.links import link_to
@@ -96,8 +97,9 @@ class Store:
         await self._servers.close()
 
     async def ping(self) -> None:
-        """Raise a StoreError unless the store answers."""
-        await self._servers.ask_everywhere(("PING",))
+        """Raise a StoreError unless the store answers; it does where it says that it is full."""
+        with contextlib.suppress(StoreFull):
+            await self._servers.ask_everywhere(("PING",))
 
     def shard_of(self, batch_id: bytes) -> int:
         """The shard that a batch belongs to."""
@@ -126,7 +128,7 @@ class Store:
         await self._folding.fold(shard)
 
     async def keep_folding(self) -> None:
-        """Fold all shards, again and again; one that fails, or is slow, delays no other."""
+        """Fold all shards, again and again; one that fails delays no other."""
         await asyncio.gather(*map(self._folding.keep, range(self.shards)))
 
     async def read(self, keys: Sequence[CounterKey]) -> list[IntArray | None]:

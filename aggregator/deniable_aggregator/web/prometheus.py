@@ -61,7 +61,11 @@ class Metrics:
 
     async def _scrape(self, request: web.Request) -> web.Response:
         registry = CollectorRegistry()
-        registry.register(_Now(await self._families()))
+        try:
+            families = await self._families()
+        except LookupError:  # collections were replaced meanwhile
+            families = await self._families()
+        registry.register(_Now(families))
         ProcessCollector(registry=registry)
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
         response = web.Response(body=encode(registry), headers={"Content-Type": content_type})
