@@ -14,6 +14,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from deniable import Collection
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.estimate_service import answering
 from deniable_aggregator.ingest import FlushSettings, Layout
 from deniable_aggregator.server import Server, Settings, layout_of
 from deniable_aggregator.store import EmbeddedStore, ShardMismatch, Store, StoreUnavailable
@@ -144,6 +146,21 @@ def test_other_services_are_served_beside(tmp_path: Path) -> None:
             await server.drain()
 
     asyncio.run(ask())
+
+
+def test_no_method_has_a_queue_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No service's methods are registered with gRPC: its loop would wait for one more queue each at every call."""
+    registered: list[str] = []
+
+    async def start() -> None:
+        kind = type(grpc.aio.server())
+        monkeypatch.setattr(kind, "add_registered_method_handlers", lambda _, name, __: registered.append(name))
+        server = Server(Settings(listen="127.0.0.1:0", data_dir=tmp_path), [LAYOUT], answering(Catalog([])))
+        await server.start()
+        await server.drain()
+
+    asyncio.run(start())
+    assert registered == []
 
 
 def _reflected(port: int) -> set[str]:

@@ -8,9 +8,10 @@ import os
 import signal
 import time
 from asyncio.subprocess import Process
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 import pytest
@@ -26,6 +27,8 @@ from support.aggregator_server import DAY, Client, connected, request, until
 from support.aggregators import EXACT, connections, gone, running
 from support.commands import EDITOR, deniable
 from support.stored import stored_in
+
+T = TypeVar("T")
 
 OK, UNKNOWN = grpc.StatusCode.OK, grpc.StatusCode.FAILED_PRECONDITION
 WORKERS = 2
@@ -105,33 +108,57 @@ def test_workers_share_a_port_and_a_store(tmp_path: Path, collection: Path) -> N
     asyncio.run(submit())
 
 
+def working(pid: int) -> list[int]:
+    """The threads of a worker that take part in its calls."""
+    threads = [pid]
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that has just ended
+            if (task / "comm").read_text().strip() == "event_engine":
+                threads.append(int(task.name))
+    return threads
+
+
+async def of_threads(told: Callable[[int], T], collection: Path, data: Path, workers: int = WORKERS) -> list[set[T]]:
+    """What Linux says of the threads of each worker, after some calls."""
+    async with running(collection, "--data", data, "--workers", str(workers)) as aggregator:
+        async with connections(aggregator.port, CONNECTIONS) as clients:
+            await asyncio.gather(*(client.submit(batch()) for client in clients))
+        threads = [working(pid) for pid in sorted(aggregator.workers())]
+        assert sum(map(len, threads)) > 2 * workers
+        return [set(map(told, own)) for own in threads]
+
+
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="other systems have no such policy")
 def test_threads_of_workers_do_not_interrupt_each_other(tmp_path: Path, collection: Path) -> None:
     """On Linux, a worker's threads are scheduled as a batch's, unless the aggregator had another policy."""
 
-    def working(pid: int) -> list[int]:
-        threads = [pid]
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that has just ended
-                if (task / "comm").read_text().strip() == "event_engine":
-                    threads.append(int(task.name))
-        return threads
-
-    async def policies(data: Path) -> set[int]:
-        async with running(collection, "--data", data, "--workers", str(WORKERS)) as aggregator:
-            async with connections(aggregator.port, CONNECTIONS) as clients:
-                await asyncio.gather(*(client.submit(batch()) for client in clients))
-            threads = [thread for pid in aggregator.workers() for thread in working(pid)]
-            assert len(threads) > 2 * WORKERS
-            return {os.sched_getscheduler(thread) for thread in threads}
-
-    def started_as(policy: int) -> set[int]:
+    def started_as(policy: int) -> list[set[int]]:
         os.sched_setscheduler(0, policy, os.sched_param(0))
-        return asyncio.run(policies(tmp_path / str(policy)))
+        return asyncio.run(of_threads(os.sched_getscheduler, collection, tmp_path / str(policy)))
 
     with ThreadPoolExecutor(1) as thread:  # the policy is a thread's, and not everybody may leave an idle one
-        assert thread.submit(started_as, os.SCHED_OTHER).result() == {os.SCHED_BATCH}
-        assert thread.submit(started_as, os.SCHED_IDLE).result() == {os.SCHED_IDLE}
+        assert thread.submit(started_as, os.SCHED_OTHER).result() == [{os.SCHED_BATCH}] * WORKERS
+        assert thread.submit(started_as, os.SCHED_IDLE).result() == [{os.SCHED_IDLE}] * WORKERS
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < WORKERS, reason="too few processors"
+)
+def test_workers_keep_to_a_processor_each(tmp_path: Path, collection: Path) -> None:
+    """With as many workers as processors, the threads of each share one; with one more, they use what there is."""
+
+    def started_on(processors: set[int], workers: int) -> list[set[frozenset[int]]]:
+        os.sched_setaffinity(0, processors)
+        data = tmp_path / str(workers)
+        return asyncio.run(of_threads(lambda pid: frozenset(os.sched_getaffinity(pid)), collection, data, workers))
+
+    processors = set(sorted(os.sched_getaffinity(0))[-WORKERS:])
+    with ThreadPoolExecutor(1) as thread:  # the processors are a thread's
+        kept = thread.submit(started_on, processors, WORKERS).result()
+        assert sorted(map(sorted, set.union(*kept))) == [[processor] for processor in sorted(processors)]
+        assert [len(own) for own in kept] == [1] * WORKERS
+        free = thread.submit(started_on, processors, WORKERS + 1).result()
+        assert free == [{frozenset(processors)}] * (WORKERS + 1)
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path, collection: Path) -> None:
