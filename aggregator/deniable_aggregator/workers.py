@@ -47,7 +47,7 @@ _STEADY_SECONDS = 30.0
 _LOOK_SECONDS = 1.0
 """How often directories are looked at."""
 _LISTENERS = 8
-"""Of each worker (measured with one worker: two take 1.17 times the calls of one, four 1.25 times, and eight 1.07 times
+"""Of each worker (measured with one worker: two take 1.17 times the calls of one, four 1.25 times, eight 1.07 times
 those of four)."""
 _COLLECT = (20_000, 20, 100)
 """When the collector looks for cycles. Calls leave none, but while many are in flight it looks at all of them again
