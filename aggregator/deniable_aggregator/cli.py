@@ -156,7 +156,9 @@ def _add_serve(commands: Any) -> None:
         metavar="memory|fsync|replicated[:N]",
         help="what a batch has to have survived before it is acknowledged, with --redis (%(default)s)",
     )
-    parser.add_argument("--workers", type=_positive, default=1, help="processes that take reports (%(default)s)")
+    parser.add_argument(
+        "--workers", type=_positive, default=1, help="processes that take reports (%(default)s); best one a processor"
+    )
     parser.add_argument(
         "--shards",
         type=_positive,
