@@ -108,24 +108,24 @@ def test_workers_share_a_port_and_a_store(tmp_path: Path, collection: Path) -> N
     asyncio.run(submit())
 
 
-def working(pid: int) -> list[int]:
-    """The threads of a worker that take part in its calls."""
-    threads = [pid]
+def of_worker(pid: int, told: Callable[[int], T]) -> list[T]:
+    """What Linux says of those threads of a worker that take part in its calls."""
+    found = [told(pid)]
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that has just ended
             if (task / "comm").read_text().strip() == "event_engine":
-                threads.append(int(task.name))
-    return threads
+                found.append(told(int(task.name)))
+    return found
 
 
-async def of_threads(told: Callable[[int], T], collection: Path, data: Path, workers: int = WORKERS) -> list[set[T]]:
-    """What Linux says of the threads of each worker, after some calls."""
+async def of_workers(told: Callable[[int], T], collection: Path, data: Path, workers: int = WORKERS) -> list[set[T]]:
+    """The same of each worker, after some calls."""
     async with running(collection, "--data", data, "--workers", str(workers)) as aggregator:
         async with connections(aggregator.port, CONNECTIONS) as clients:
             await asyncio.gather(*(client.submit(batch()) for client in clients))
-        threads = [working(pid) for pid in sorted(aggregator.workers())]
-        assert sum(map(len, threads)) > 2 * workers
-        return [set(map(told, own)) for own in threads]
+        found = [of_worker(pid, told) for pid in aggregator.workers()]
+        assert sum(map(len, found)) > 2 * workers
+        return list(map(set, found))
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="other systems have no such policy")
@@ -134,7 +134,7 @@ def test_threads_of_workers_do_not_interrupt_each_other(tmp_path: Path, collecti
 
     def started_as(policy: int) -> list[set[int]]:
         os.sched_setscheduler(0, policy, os.sched_param(0))
-        return asyncio.run(of_threads(os.sched_getscheduler, collection, tmp_path / str(policy)))
+        return asyncio.run(of_workers(os.sched_getscheduler, collection, tmp_path / str(policy)))
 
     with ThreadPoolExecutor(1) as thread:  # the policy is a thread's, and not everybody may leave an idle one
         assert thread.submit(started_as, os.SCHED_OTHER).result() == [{os.SCHED_BATCH}] * WORKERS
@@ -150,7 +150,7 @@ def test_workers_keep_to_a_processor_each(tmp_path: Path, collection: Path) -> N
     def started_on(processors: set[int], workers: int) -> list[set[frozenset[int]]]:
         os.sched_setaffinity(0, processors)
         data = tmp_path / str(workers)
-        return asyncio.run(of_threads(lambda pid: frozenset(os.sched_getaffinity(pid)), collection, data, workers))
+        return asyncio.run(of_workers(lambda pid: frozenset(os.sched_getaffinity(pid)), collection, data, workers))
 
     processors = set(sorted(os.sched_getaffinity(0))[-WORKERS:])
     with ThreadPoolExecutor(1) as thread:  # the processors are a thread's
