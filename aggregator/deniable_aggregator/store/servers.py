@@ -26,12 +26,12 @@ from redis.exceptions import (
 
 from deniable_aggregator.store.additions import IntArray
 from deniable_aggregator.store.durability import Durability
-from deniable_aggregator.store.errors import StoreError, StoreFull, StoreUnavailable
+from deniable_aggregator.store.errors import StoreError, StoreFull, StoreUnavailable, StoreUnfit
 from deniable_aggregator.store.links import Command, Link
 
 __all__ = ["Script", "Servers", "packed"]
 
-_PASSING = (AskError, ClusterDownError, ReadOnlyError, TryAgainError)
+_PASSING = (ClusterDownError, ReadOnlyError, TryAgainError)
 _PASSING_WORDS = {"BUSY", "NOREPLICAS"}
 _CROWDED = "max number of clients"
 """Refusals that pass while servers start, change their places or are at work; redis-py has classes for some only."""
@@ -128,6 +128,8 @@ def _refusal(error: ResponseError) -> StoreError:
     word = message.partition(" ")[0]
     if word in {"MISCONF", "BEHIND"}:
         return StoreFull(message)
+    if isinstance(error, AskError):  # MOVED is a kind of it, and a link to a cluster goes where they say
+        return StoreUnfit("this server is one of a cluster: name it as redis+cluster://HOST:PORT")
     if isinstance(error, _PASSING) or word in _PASSING_WORDS or message.startswith(_CROWDED):
         return StoreUnavailable(message)
     return StoreError(message)
