@@ -7,7 +7,8 @@ words:
   link        the socket between the two. The supervisor says what to serve, the worker what became of it; when the
               supervisor is gone, however it went, the link is closed and the worker drains
   reload      to serve what the collection files say now: on SIGHUP, and when something changes in a directory that
-              was given. Workers keep their connections; a file that does not load changes nothing
+              was given. Workers keep their connections; a file that does not load changes nothing. The supervisor
+              reads the files, and tells workers what they say: one that is started again serves what the others do
 
 A worker that dies takes the calls with it that it had not answered: devices repeat them. Nothing that was
 acknowledged is lost.
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable import Collection, CollectionError
+from deniable.collection import text_of
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
 from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
@@ -61,6 +63,15 @@ _LAST_SECONDS = 5.0
 """Beyond the grace period: what a worker has left to end by itself, before it is killed."""
 
 
+Texts = tuple[tuple[str, str], ...]
+"""Collection files: what each is called, and what it says."""
+
+
+def _collections(texts: Texts) -> list[Collection]:
+    """All collections, or a CollectionError for the first that does not load."""
+    return [Collection.loads(text, file) for file, text in texts]
+
+
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Where collections come from."""
@@ -68,9 +79,9 @@ class Sources:
     paths: tuple[Path, ...]
     """Files, and directories of which every .toml file is one."""
 
-    def load(self) -> list[Collection]:
-        """All collections, or a CollectionError for the first that does not load."""
-        return [Collection.load(file) for file in self._files()]
+    def read(self) -> Texts:
+        """What all files say, or a CollectionError for the first that can not be read."""
+        return tuple((str(file), text_of(file)) for file in self._files())
 
     def _files(self) -> list[Path]:
         return [file for path in self.paths for file in (sorted(path.glob("*.toml")) if path.is_dir() else [path])]
@@ -130,8 +141,9 @@ class _Link:
 class _Worker:
     """A worker as its supervisor sees it."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, texts: Texts) -> None:
         self._program = program
+        self._texts = texts
         self._process: asyncio.subprocess.Process | None = None
         self._link: _Link | None = None
         self._stopping = asyncio.Event()
@@ -147,10 +159,11 @@ class _Worker:
         await self._spawn()
         self._watch = asyncio.create_task(self._keep())
 
-    def reload(self) -> None:
-        """Have it read the collection files again."""
+    def reload(self, texts: Texts) -> None:
+        """Have it serve these collections, and whoever takes its place."""
+        self._texts = texts
         if self._link:
-            self._link.say("reload")
+            self._link.say(texts)
 
     async def stop(self, seconds: float) -> None:
         """Have it drain, and wait; kill it when it takes longer than so many seconds."""
@@ -189,7 +202,7 @@ class _Worker:
         if self._stopping.is_set():  # it was told so while there was no process
             self._signal(signal.SIGTERM)
         self._link = await _Link.over(ours)
-        self._link.say(self._program)
+        self._link.say((self._program, self._texts))
         answer = await self._link.hear()
         if answer != "ready":
             await self._process.wait()
@@ -276,8 +289,9 @@ class Supervisor:
         """Own the port, reach the store, start the workers; raises what keeps any of them from it."""
         try:
             self._state = self._program.sources.state()
-            self.catalog.replace(self._program.sources.load())
-            self._workers = self._hire(await self._settle())
+            texts = self._program.sources.read()
+            self.catalog.replace(_collections(texts))
+            self._workers = self._hire(await self._settle(), texts)
             await asyncio.gather(*(worker.start() for worker in self._workers))
             for attachment in self._attachments:
                 await self._leaving.enter_async_context(attachment(self))
@@ -300,13 +314,14 @@ class Supervisor:
     def reload(self) -> None:
         """Serve what the collection files say now; a file that does not load changes nothing."""
         try:
-            collections = self._program.sources.load()
+            texts = self._program.sources.read()
+            collections = _collections(texts)
         except (CollectionError, OSError) as error:
             _LOG.error("what is served stays as it is: %s", error)
             return
         self.catalog.replace(collections)
         for worker in self._workers:
-            worker.reload()
+            worker.reload(texts)
         _LOG.info("serving %s", ", ".join(collection.name for collection in self.catalog.collections()))
 
     async def _settle(self) -> Settings:
@@ -343,9 +358,9 @@ class Supervisor:
             folds=False,
         )
 
-    def _hire(self, settings: Settings) -> list[_Worker]:
+    def _hire(self, settings: Settings, texts: Texts) -> list[_Worker]:
         return [
-            _Worker(replace(self._program, settings=replace(settings, worker=number), processor=processor))
+            _Worker(replace(self._program, settings=replace(settings, worker=number), processor=processor), texts)
             for number, processor in enumerate(_processors(self._number))
         ]
 
@@ -451,9 +466,10 @@ def _take_turns(processor: int | None) -> None:
 
 async def _work(link: _Link) -> None:
     """Be a worker: serve what the supervisor says, until it or a signal says otherwise."""
-    program: Program = await link.hear()
+    orders: tuple[Program, Texts] = await link.hear()
+    program, texts = orders
     _take_turns(program.processor)
-    catalog = Catalog(program.sources.load())
+    catalog = Catalog(_collections(texts))
     server = Server(program.settings, map(layout_of, catalog.collections()), program.services(catalog))
     await server.start()
     # What has been loaded stays: the collector need not look at it again (4% of the time under load).
@@ -469,20 +485,16 @@ async def _work(link: _Link) -> None:
             return await server.drain()
         if hearing.result() is None:
             return await server.drain(_ORPHANED_SECONDS)
-        try:
-            catalog.replace(program.sources.load())
-        except (CollectionError, OSError) as error:
-            _LOG.warning("what is served stays as it is: %s", error)
-        else:
-            server.reload(map(layout_of, catalog.collections()))
+        catalog.replace(_collections(hearing.result()))
+        server.reload(map(layout_of, catalog.collections()))
 
 
 async def _worker(descriptor: int) -> None:
     link = await _Link.over(socket.socket(fileno=descriptor))
     try:
         await _work(link)
-    except (OSError, StoreError, CollectionError) as error:
-        link.say(OSError(str(error)) if isinstance(error, CollectionError) else error)
+    except (OSError, StoreError) as error:
+        link.say(error)
         sys.exit(1)
     finally:
         link.close()

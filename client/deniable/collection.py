@@ -44,7 +44,7 @@ from deniable.payload import Shape
 from deniable.randomness import word
 from deniable.reduce import REDUCERS, Reducer
 
-__all__ = ["Budget", "Collection", "Column", "Metric", "Report", "meaning"]
+__all__ = ["Budget", "Collection", "Column", "Metric", "Report", "meaning", "text_of"]
 
 FORMAT = 1
 """Part of the digest: raised when the meaning of a file changes with the software."""
@@ -155,11 +155,7 @@ class Collection:
     @classmethod
     def load(cls, path: str | Path) -> Collection:
         """The collection of a file; CollectionError with everything that is wrong with it."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CollectionError([Problem(str(path), "", f"can not be read: {error}")]) from error
-        return cls.loads(text, str(path))
+        return cls.loads(text_of(path), str(path))
 
     @classmethod
     def loads(cls, text: str, file: str = "<text>") -> Collection:
@@ -210,6 +206,14 @@ class Collection:
                 raise ValueError(f"segment {name!r} is one of {', '.join(values)}, not {segment[name]!r}")
             index = index * len(values) + values.index(segment[name])
         return index
+
+
+def text_of(path: str | Path) -> str:
+    """What a collection's file says; CollectionError where it can not be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CollectionError([Problem(str(path), "", f"can not be read: {error}")]) from error
 
 
 class _Reader:

@@ -303,6 +303,26 @@ def test_collections_are_read_again_without_dropping_a_call(tmp_path: Path) -> N
     assert failures == []
 
 
+def test_a_worker_is_replaced_while_a_file_is_broken(tmp_path: Path, collection: Path) -> None:
+    """One that is started again serves what the others do, whatever the file says by then; and mended, it is read."""
+
+    async def kill() -> None:
+        async with running(collection, "--data", tmp_path / "data") as aggregator:
+            collection.write_text("[collection]\nname = 5\n")  # noqa: ASYNC240 - nothing else is going on
+            aggregator.process.send_signal(signal.SIGHUP)
+            (before,) = aggregator.workers()
+            os.kill(before, signal.SIGKILL)
+            await until(lambda: aggregator.workers() not in ([], [before]))
+            async with connected(aggregator.port) as client:
+                await asyncio.wait_for(client.channel.channel_ready(), 20)
+                assert await answered(client, batch()) is OK
+                collection.write_text(OTHER)  # noqa: ASYNC240
+                aggregator.process.send_signal(signal.SIGHUP)
+                await becomes(client, OTHER_DIGEST, OK)
+
+    asyncio.run(kill())
+
+
 def test_sighup_reads_files_again(tmp_path: Path, collection: Path) -> None:
     """A file that was given by name is read again on SIGHUP, and not before."""
 
