@@ -122,8 +122,9 @@ class _Link:
 
     def say(self, message: object) -> None:
         """Send a message; nothing happens when the other end is gone."""
-        text = pickle.dumps(message)
-        self._writer.write(len(text).to_bytes(_LENGTH_BYTES, "big") + text)
+        if not self._writer.is_closing():  # uvloop's transports raise when they are written to after that
+            text = pickle.dumps(message)
+            self._writer.write(len(text).to_bytes(_LENGTH_BYTES, "big") + text)
 
     async def hear(self) -> Any:
         """The next message; None when the other end is gone."""
@@ -251,6 +252,7 @@ class Supervisor:
         self._workers: list[_Worker] = []
         self._background: list[asyncio.Task[None]] = []
         self._state: dict[Path, tuple[int, int]] = {}
+        self._texts: Texts = ()
         self._leaving = contextlib.AsyncExitStack()
         self._board: Board | None = None
         self._store: Store | None = None
@@ -289,9 +291,9 @@ class Supervisor:
         """Own the port, reach the store, start the workers; raises what keeps any of them from it."""
         try:
             self._state = self._program.sources.state()
-            texts = self._program.sources.read()
-            self.catalog.replace(_collections(texts))
-            self._workers = self._hire(await self._settle(), texts)
+            self._serve(self._program.sources.read())
+            settings = await self._settle()
+            self._workers = self._hire(settings)
             await asyncio.gather(*(worker.start() for worker in self._workers))
             for attachment in self._attachments:
                 await self._leaving.enter_async_context(attachment(self))
@@ -314,15 +316,17 @@ class Supervisor:
     def reload(self) -> None:
         """Serve what the collection files say now; a file that does not load changes nothing."""
         try:
-            texts = self._program.sources.read()
-            collections = _collections(texts)
+            self._serve(self._program.sources.read())
         except (CollectionError, OSError) as error:
             _LOG.error("what is served stays as it is: %s", error)
             return
-        self.catalog.replace(collections)
         for worker in self._workers:
-            worker.reload(texts)
+            worker.reload(self._texts)
         _LOG.info("serving %s", ", ".join(collection.name for collection in self.catalog.collections()))
+
+    def _serve(self, texts: Texts) -> None:
+        self.catalog.replace(_collections(texts))
+        self._texts = texts
 
     async def _settle(self) -> Settings:
         """The settings of the workers, for whom the port, the store and the board are there."""
@@ -358,9 +362,11 @@ class Supervisor:
             folds=False,
         )
 
-    def _hire(self, settings: Settings, texts: Texts) -> list[_Worker]:
+    def _hire(self, settings: Settings) -> list[_Worker]:
         return [
-            _Worker(replace(self._program, settings=replace(settings, worker=number), processor=processor), texts)
+            _Worker(
+                replace(self._program, settings=replace(settings, worker=number), processor=processor), self._texts
+            )
             for number, processor in enumerate(_processors(self._number))
         ]
 
@@ -442,31 +448,35 @@ def _run(work: Awaitable[None]) -> None:
 def _processors(workers: int) -> Sequence[int | None]:
     """The processor of each worker; None for all, unless every processor gets as many workers as any other."""
     if hasattr(os, "sched_getaffinity"):
-        ours = sorted(os.sched_getaffinity(0))
-        if workers % len(ours) == 0:
-            return ours * (workers // len(ours))
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            ours = sorted(os.sched_getaffinity(0))
+            if workers % len(ours) == 0:
+                return ours * (workers // len(ours))
     return [None] * workers
 
 
 def _take_turns(processor: int | None) -> None:
-    """Have Linux run the threads of this process one after another, unless it was told otherwise.
+    """Have Linux not interrupt a thread whenever another one has something to do, unless it was told otherwise; and
+    keep them all to one processor, where there is one for this worker.
 
     gRPC's threads wake each other several times a call. Where workers use all processors, the one that wakes another
-    would stop for it each time, or make another worker's processor stop: nine switches a call, and few calls done
-    together (measured in docs/decisions.md). So none interrupts another, and all of them share a processor.
+    would stop for it each time, or make another worker stop: nine switches a call, and few calls done together
+    (measured in docs/decisions.md).
     """
     if hasattr(os, "SCHED_BATCH"):
-        with contextlib.suppress(OSError):  # a sandbox may forbid it
+        with contextlib.suppress(OSError):
             if os.sched_getscheduler(0) == os.SCHED_OTHER:
                 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     if processor is not None:
-        with contextlib.suppress(OSError):  # as before; or it has been taken away since
+        with contextlib.suppress(OSError):  # or it has been taken away since
             os.sched_setaffinity(0, {processor})
 
 
 async def _work(link: _Link) -> None:
     """Be a worker: serve what the supervisor says, until it or a signal says otherwise."""
-    orders: tuple[Program, Texts] = await link.hear()
+    orders: tuple[Program, Texts] | None = await link.hear()
+    if orders is None:
+        return  # the supervisor is gone already
     program, texts = orders
     _take_turns(program.processor)
     catalog = Catalog(_collections(texts))
@@ -482,9 +492,11 @@ async def _work(link: _Link) -> None:
         hearing = asyncio.create_task(link.hear())
         await asyncio.wait({told, hearing}, return_when=asyncio.FIRST_COMPLETED)
         if told.done():
-            return await server.drain()
+            await server.drain()
+            return
         if hearing.result() is None:
-            return await server.drain(_ORPHANED_SECONDS)
+            await server.drain(_ORPHANED_SECONDS)
+            return
         catalog.replace(_collections(hearing.result()))
         server.reload(map(layout_of, catalog.collections()))
 

@@ -24,7 +24,7 @@ from deniable_aggregator.server import Settings
 from deniable_aggregator.store import CounterKey
 from deniable_aggregator.workers import Program, Sources, Supervisor
 from support.aggregator_server import DAY, Client, connected, request, until
-from support.aggregators import EXACT, connections, gone, running
+from support.aggregators import EXACT, Aggregator, connections, gone, running
 from support.commands import EDITOR, deniable
 from support.stored import stored_in
 
@@ -304,23 +304,75 @@ def test_collections_are_read_again_without_dropping_a_call(tmp_path: Path) -> N
 
 
 def test_a_worker_is_replaced_while_a_file_is_broken(tmp_path: Path, collection: Path) -> None:
-    """One that is started again serves what the others do, whatever the file says by then; and mended, it is read."""
+    """One that is started again serves what the others do, not what a file said at first or says by then."""
 
     async def kill() -> None:
         async with running(collection, "--data", tmp_path / "data") as aggregator:
-            collection.write_text("[collection]\nname = 5\n")  # noqa: ASYNC240 - nothing else is going on
+            async with connected(aggregator.port) as client:
+                collection.write_text(OTHER)  # noqa: ASYNC240 - nothing else is going on
+                aggregator.process.send_signal(signal.SIGHUP)
+                await becomes(client, OTHER_DIGEST, OK)
+            collection.write_text("[collection]\nname = 5\n")  # noqa: ASYNC240
             aggregator.process.send_signal(signal.SIGHUP)
             (before,) = aggregator.workers()
             os.kill(before, signal.SIGKILL)
             await until(lambda: aggregator.workers() not in ([], [before]))
             async with connected(aggregator.port) as client:
                 await asyncio.wait_for(client.channel.channel_ready(), 20)
-                assert await answered(client, batch()) is OK
-                collection.write_text(OTHER)  # noqa: ASYNC240
+                assert await answered(client, batch(OTHER_DIGEST)) is OK
+                collection.write_text(EXACT)  # noqa: ASYNC240
                 aggregator.process.send_signal(signal.SIGHUP)
-                await becomes(client, OTHER_DIGEST, OK)
+                await becomes(client, DIGEST, OK)
 
     asyncio.run(kill())
+
+
+async def take_down(aggregator: Aggregator, pid: int) -> None:
+    """Kill a worker, and whoever takes its place, until the next one is started only after half a second."""
+    others = set(aggregator.workers()) - {pid}
+    for _ in range(3):
+        await until(lambda: len(aggregator.workers()) == len(others) + 1)
+        (pid,) = set(aggregator.workers()) - others
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda pid=pid: pid not in aggregator.workers())  # type: ignore[misc]
+
+
+def test_a_reload_reaches_all_while_a_worker_is_down(tmp_path: Path, collection: Path) -> None:
+    """What is read while a worker is started again is served by the others, and then by the new one."""
+
+    async def kill() -> None:
+        async with running(collection, "--data", tmp_path / "data", "--workers", str(WORKERS)) as aggregator:
+            before = aggregator.workers()
+            for pid, (text, digest) in zip(before, ((OTHER, OTHER_DIGEST), (EXACT, DIGEST)), strict=True):
+                await take_down(aggregator, pid)
+                collection.write_text(text)  # noqa: ASYNC240 - nothing else is going on
+                aggregator.process.send_signal(signal.SIGHUP)
+                await until(lambda: len(aggregator.workers()) == WORKERS)
+                async with connections(aggregator.port, CONNECTIONS) as clients:
+                    waiting = [client.channel.channel_ready() for client in clients]
+                    await asyncio.wait_for(asyncio.gather(*waiting), 20)
+                    await asyncio.gather(*(becomes(client, digest, OK) for client in clients))
+
+    asyncio.run(kill())
+
+
+def test_a_reload_during_the_start_reaches_the_workers(tmp_path: Path, collection: Path) -> None:
+    """Workers begin with what was read last, not with what was read first."""
+
+    async def start() -> None:
+        settings = Settings(listen="127.0.0.1:0", data_dir=tmp_path / "data")
+        supervisor = Supervisor(Program(settings, Sources((collection,)), answering), 1)
+        starting = asyncio.create_task(supervisor.start())
+        await until(lambda: bool(supervisor.catalog.collections()))
+        collection.write_text(OTHER)  # noqa: ASYNC240 - nothing else is going on
+        assert supervisor.workers == []
+        supervisor.reload()
+        await starting
+        async with connected(supervisor.port) as client:
+            assert await answered(client, batch(OTHER_DIGEST)) is OK
+        await supervisor.drain()
+
+    asyncio.run(start())
 
 
 def test_sighup_reads_files_again(tmp_path: Path, collection: Path) -> None:

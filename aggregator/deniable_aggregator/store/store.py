@@ -21,7 +21,7 @@ import numpy as np
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, delta_of
 from deniable_aggregator.store.durability import Durability
-from deniable_aggregator.store.errors import ShardMismatch, StoreFull
+from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnavailable
 from deniable_aggregator.store.folding import Folding
 from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, deltas_name, seen_name
 from deniable_aggregator.store.links import link_to
@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 _IN_MEMORY = Durability()
 _READ_AT_ONCE = 512
+_PROBED = 16
+"""So many shards do not all happen to be in the same third of a cluster."""
 _MOST_DELTAS = 10_000
 """So many deltas of a shard may wait to be folded; then it takes no more."""
 
@@ -86,11 +88,18 @@ class Store:
     async def open(self) -> None:
         """Reach the store, and agree with it about the number of shards and about what it promises."""
         await self._servers.open()
+        await self._probe()
         await self._servers.ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
         (begun,) = await self._servers.ask(SHARDS_KEY, ("GET", SHARDS_KEY))
         if int(begun) != self.shards:
             begun = int(begun)
             raise ShardMismatch(f"this store was begun with {begun} shards: it cannot be used with {self.shards}")
+
+    async def _probe(self) -> None:
+        """Find out now, not with the first batch, that a server is one of a cluster and has not all shards."""
+        with contextlib.suppress(StoreUnavailable):  # a cluster may miss a primary, and take what belongs to others
+            for shard in range(min(self.shards, _PROBED)):
+                await self._servers.ask(deltas_name(shard), ("EXISTS", deltas_name(shard)))
 
     async def close(self) -> None:
         """Let go of the connections."""
