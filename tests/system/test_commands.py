@@ -173,10 +173,10 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
         assert "example:" in capsys.readouterr().out
 
 
-def test_collections_are_listed_and_answers_are_watched(endpoint: str) -> None:
+def test_collections_are_listed_and_answers_are_watched(tmp_path: Path) -> None:
     """EstimateService lists collections, and a watch sends again only when an answer has changed."""
     collection = sdk.Collection.load(EDITOR)
-    with grpc.insecure_channel(endpoint) as channel:
+    with serving(tmp_path, EDITOR) as endpoint, grpc.insecure_channel(endpoint) as channel:
         service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
         (listed,) = service.ListCollections(pb.ListCollectionsRequest(), timeout=10).collections
         assert listed.digest == f"{collection.digest:016x}"
