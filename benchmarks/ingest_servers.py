@@ -32,6 +32,7 @@ from deniable_aggregator import server, workers
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.ingest import NAME, ReportService
 from deniable_aggregator.planning.fleet import reported
+from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import EmbeddedStore
 
 __all__ = ["COLLECTION", "METRICS", "SIZES", "batch", "freshened"]
@@ -121,7 +122,7 @@ def _whole(directory: Path, number: int) -> None:
     settings = server.Settings(listen="127.0.0.1:0", data_dir=directory / "data")
     from benchmarks.ingest_servers import freshened as findable  # a worker could not import it from __main__
 
-    supervisor = workers.Supervisor(workers.Program(settings, workers.Sources((file,)), findable), number)
+    supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), findable), number)
     workers.serve(supervisor, lambda: _say(supervisor.port))
 
 

@@ -32,11 +32,12 @@ from deniable_aggregator.planning.truth import Truth, TruthError
 from deniable_aggregator.query import analyst_of
 from deniable_aggregator.remote import Reader, RemoteError
 from deniable_aggregator.server import Settings
+from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import Durability, Level, StoreError
 from deniable_aggregator.tables import Table
 from deniable_aggregator.terminal import Progress, estimates, redrawn, table
 from deniable_aggregator.web import Site
-from deniable_aggregator.workers import Program, Sources, Supervisor, serve
+from deniable_aggregator.workers import Program, Supervisor, serve
 
 __all__ = ["main"]
 

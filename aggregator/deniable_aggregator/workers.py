@@ -29,16 +29,17 @@ import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from deniable import Collection, CollectionError
-from deniable.collection import text_of
+from deniable import CollectionError
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
+from deniable_aggregator.processors import processors_of, take_turns
 from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
+from deniable_aggregator.sources import Sources, Texts, collections_of
 from deniable_aggregator.store import Durability, EmbeddedStore, Store, StoreError
 
-__all__ = ["Program", "Sources", "Supervisor", "serve"]
+__all__ = ["Program", "Supervisor", "serve"]
 
 _LOG = logging.getLogger(__name__)
 _LENGTH_BYTES = 4
@@ -63,49 +64,27 @@ _LAST_SECONDS = 5.0
 """Beyond the grace period: what a worker has left to end by itself, before it is killed."""
 
 
-Texts = tuple[tuple[str, str], ...]
-"""Collection files: what each is called, and what it says."""
-
-
-def _collections(texts: Texts) -> list[Collection]:
-    """All collections, or a CollectionError for the first that does not load."""
-    return [Collection.loads(text, file) for file, text in texts]
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where collections come from."""
-
-    paths: tuple[Path, ...]
-    """Files, and directories of which every .toml file is one."""
-
-    def read(self) -> Texts:
-        """What all files say, or a CollectionError for the first that can not be read."""
-        return tuple((str(file), text_of(file)) for file in self._files())
-
-    def _files(self) -> list[Path]:
-        return [file for path in self.paths for file in (sorted(path.glob("*.toml")) if path.is_dir() else [path])]
-
-    def state(self) -> dict[Path, tuple[int, int]]:
-        """What tells that a directory has changed; files that were given by name are only read when asked to."""
-        found = {}
-        for file in (file for path in self.paths if path.is_dir() for file in path.glob("*.toml")):
-            with contextlib.suppress(FileNotFoundError):
-                status = file.stat()
-                found[file] = (status.st_mtime_ns, status.st_size)
-        return found
+Services = Callable[[Catalog], Sequence[AddService]]
+"""What is served besides reports. It travels to the workers: it has to be a function of a module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What every worker does. It travels to them: functions in it have to be those of a module."""
+    """What an aggregator of several processes does."""
 
     settings: Settings
     sources: Sources
-    services: Callable[[Catalog], Sequence[AddService]]
-    """What is served besides reports."""
-    processor: int | None = None
-    """The processor that the worker keeps to; None: whichever is free."""
+    services: Services
+
+
+class _Orders(NamedTuple):
+    """What a worker is told first."""
+
+    settings: Settings
+    services: Services
+    processor: int | None
+    """The processor that it keeps to; None: whichever is free."""
+    texts: Texts
 
 
 class _Link:
@@ -142,9 +121,8 @@ class _Link:
 class _Worker:
     """A worker as its supervisor sees it."""
 
-    def __init__(self, program: Program, texts: Texts) -> None:
-        self._program = program
-        self._texts = texts
+    def __init__(self, orders: _Orders) -> None:
+        self._orders = orders
         self._process: asyncio.subprocess.Process | None = None
         self._link: _Link | None = None
         self._stopping = asyncio.Event()
@@ -162,7 +140,7 @@ class _Worker:
 
     def reload(self, texts: Texts) -> None:
         """Have it serve these collections, and whoever takes its place."""
-        self._texts = texts
+        self._orders = self._orders._replace(texts=texts)
         if self._link:
             self._link.say(texts)
 
@@ -174,7 +152,7 @@ class _Worker:
             async with asyncio.timeout(seconds):
                 await self._ended()
         except TimeoutError:
-            _LOG.warning("worker %s does not end; killing it", self._program.settings.worker)
+            _LOG.warning("worker %s does not end; killing it", self._orders.settings.worker)
             self._signal(signal.SIGKILL)
             await self._ended()
 
@@ -203,7 +181,7 @@ class _Worker:
         if self._stopping.is_set():  # it was told so while there was no process
             self._signal(signal.SIGTERM)
         self._link = await _Link.over(ours)
-        self._link.say((self._program, self._texts))
+        self._link.say(self._orders)
         answer = await self._link.hear()
         if answer != "ready":
             await self._process.wait()
@@ -221,7 +199,7 @@ class _Worker:
             self._link.close()
             if self._stopping.is_set():
                 return
-            number, code = self._program.settings.worker, self._process.returncode
+            number, code = self._orders.settings.worker, self._process.returncode
             _LOG.warning("worker %s ended (%s); starting it again", number, code)
             pause = _FIRST_PAUSE if loop.time() - started > _STEADY_SECONDS else min(2 * pause, _LAST_PAUSE)
             with contextlib.suppress(TimeoutError):
@@ -325,7 +303,7 @@ class Supervisor:
         _LOG.info("serving %s", ", ".join(collection.name for collection in self.catalog.collections()))
 
     def _serve(self, texts: Texts) -> None:
-        self.catalog.replace(_collections(texts))
+        self.catalog.replace(collections_of(texts))
         self._texts = texts
 
     async def _settle(self) -> Settings:
@@ -364,10 +342,8 @@ class Supervisor:
 
     def _hire(self, settings: Settings) -> list[_Worker]:
         return [
-            _Worker(
-                replace(self._program, settings=replace(settings, worker=number), processor=processor), self._texts
-            )
-            for number, processor in enumerate(_processors(self._number))
+            _Worker(_Orders(replace(settings, worker=number), self._program.services, processor, self._texts))
+            for number, processor in enumerate(processors_of(self._number))
         ]
 
     async def _look(self) -> None:
@@ -445,42 +421,14 @@ def _run(work: Awaitable[None]) -> None:
         runner.run(all_of_it())
 
 
-def _processors(workers: int) -> Sequence[int | None]:
-    """The processor of each worker; None for all, unless every processor gets as many workers as any other."""
-    if hasattr(os, "sched_getaffinity"):
-        with contextlib.suppress(OSError):  # a sandbox may forbid it
-            ours = sorted(os.sched_getaffinity(0))
-            if workers % len(ours) == 0:
-                return ours * (workers // len(ours))
-    return [None] * workers
-
-
-def _take_turns(processor: int | None) -> None:
-    """Have Linux not interrupt a thread whenever another one has something to do, unless it was told otherwise; and
-    keep them all to one processor, where there is one for this worker.
-
-    gRPC's threads wake each other several times a call. Where workers use all processors, the one that wakes another
-    would stop for it each time, or make another worker stop: nine switches a call, and few calls done together
-    (measured in docs/decisions.md).
-    """
-    if hasattr(os, "SCHED_BATCH"):
-        with contextlib.suppress(OSError):
-            if os.sched_getscheduler(0) == os.SCHED_OTHER:
-                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    if processor is not None:
-        with contextlib.suppress(OSError):  # or it has been taken away since
-            os.sched_setaffinity(0, {processor})
-
-
 async def _work(link: _Link) -> None:
     """Be a worker: serve what the supervisor says, until it or a signal says otherwise."""
-    orders: tuple[Program, Texts] | None = await link.hear()
+    orders: _Orders | None = await link.hear()
     if orders is None:
         return  # the supervisor is gone already
-    program, texts = orders
-    _take_turns(program.processor)
-    catalog = Catalog(_collections(texts))
-    server = Server(program.settings, map(layout_of, catalog.collections()), program.services(catalog))
+    take_turns(orders.processor)
+    catalog = Catalog(collections_of(orders.texts))
+    server = Server(orders.settings, map(layout_of, catalog.collections()), orders.services(catalog))
     await server.start()
     # What has been loaded stays: the collector need not look at it again (4% of the time under load).
     gc.collect()
@@ -497,7 +445,7 @@ async def _work(link: _Link) -> None:
         if hearing.result() is None:
             await server.drain(_ORPHANED_SECONDS)
             return
-        catalog.replace(_collections(hearing.result()))
+        catalog.replace(collections_of(hearing.result()))
         server.reload(map(layout_of, catalog.collections()))
 
 

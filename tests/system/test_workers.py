@@ -21,8 +21,9 @@ from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.estimate_service import answering
 from deniable_aggregator.ingest import Board
 from deniable_aggregator.server import Settings
+from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import CounterKey
-from deniable_aggregator.workers import Program, Sources, Supervisor
+from deniable_aggregator.workers import Program, Supervisor
 from support.aggregator_server import DAY, Client, connected, request, until
 from support.aggregators import EXACT, Aggregator, connections, gone, running
 from support.commands import EDITOR, deniable
