@@ -1,7 +1,9 @@
 # Each target sets up what it needs: a machine with Python 3.11 or later, its venv module and make is enough.
 #
 #   make demo    a fleet of simulated devices against a real aggregator (ONCE=1: exit after the table)
+#   make quick   the tests that need no server, in under a minute
 #   make test    every test, in under five minutes
+#   make test-busy  every test, while an endless loop keeps each processor busy
 #   make check   format, lint, types, the rules of the house, the wire
 #   make bench   every figure that the README states
 #   make proto   the generated code, anew
@@ -15,12 +17,13 @@ PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
 DEVICES ?= 10000
 JOBS ?= 2
+QUICK := $(addprefix tests/,answers client consistency estimators golden kinds mechanisms privacy tools)
 TOOLS := chromium prometheus promtool redis-server h2load
 PACKAGES := chromium prometheus redis-server nghttp2-client
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test test-deep check bench proto lock format clean
+.PHONY: help demo system-tools test quick test-busy test-deep check bench proto lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -58,6 +61,12 @@ system-tools:
 test: $(READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
+quick: $(READY)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" $(QUICK)
+
+test-busy: $(READY) system-tools
+	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
+
 test-deep: $(READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
 
@@ -66,6 +75,7 @@ check: $(READY) $(PROTO_READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools
 	$(BIN)/python tools/check_imports.py
+	$(BIN)/python tools/check_tests.py
 	$(BIN)/buf lint
 	$(BIN)/python tools/check_wire.py
 	$(PROTO_VENV)/bin/python tools/generate_proto.py --check

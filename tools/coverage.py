@@ -80,7 +80,7 @@ _METRICS = {
     "number, one bit": 'kind = "number"\nrange = [0, 60]\nmechanism = "one_bit"',
     "number, Laplace": 'kind = "number"\nrange = [0, 60]\nmechanism = "laplace"',
     "count": 'kind = "count"\nmax = 20',
-    "count of events": 'kind = "count"\nmax = 100\nunit = "event"',
+    "count of events": 'kind = "count"\nmax = 100\nprivacy_unit = "event"',
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',

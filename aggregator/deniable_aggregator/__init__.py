@@ -1,10 +1,40 @@
-"""The service that turns randomised reports into population estimates with intervals."""
+"""The service that turns randomised reports into population estimates with intervals.
+
+Importing it imports nothing: a name is loaded from its room when it is first used, so that no process holds what it
+does not need.
+"""
 
 from __future__ import annotations
 
-from deniable_aggregator.answers import Estimate, Row, Target
-from deniable_aggregator.offline import estimate
-from deniable_aggregator.remote import Reader, RemoteError
-from deniable_aggregator.tables import Table
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deniable_aggregator.answers import Estimate, Row, Target
+    from deniable_aggregator.offline import estimate
+    from deniable_aggregator.remote import Reader, RemoteError
+    from deniable_aggregator.tables import Table
 
 __all__ = ["Estimate", "Reader", "RemoteError", "Row", "Table", "Target", "estimate"]
+
+_ROOM = {
+    "Estimate": "answers",
+    "Reader": "remote",
+    "RemoteError": "remote",
+    "Row": "answers",
+    "Table": "tables",
+    "Target": "answers",
+    "estimate": "offline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _ROOM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_ROOM[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

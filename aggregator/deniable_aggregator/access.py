@@ -16,6 +16,7 @@ person who means it. That is why it does not let anybody read.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
@@ -30,6 +31,7 @@ from deniable_aggregator.ingest.refusal import Refusal
 
 __all__ = ["Access"]
 
+_LOG = logging.getLogger(__name__)
 REPORT, READ = "report", "read"
 _LINE = re.compile(rf"({REPORT}|{READ})\s+([0-9a-fA-F]{{64}})(\s.*)?")
 _OPEN = ("/grpc.health.v1.Health/",)
@@ -121,9 +123,10 @@ class _Guard(grpc.aio.ServerInterceptor):
         try:
             state = self._file.stat().st_mtime_ns
             if state != self._state:
-                self._tokens, self._state = _read(self._file), state
-        except OSError:
-            return
+                self._state = state
+                self._tokens = _read(self._file)
+        except OSError as error:
+            _LOG.error("who is let in stays as it is: %s", error)
 
 
 def _read(file: Path) -> dict[bytes, set[str]]:

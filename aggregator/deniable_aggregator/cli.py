@@ -1,43 +1,26 @@
-"""The `deniable` command: one function a subcommand; exit code 0, or a one-line error and 2."""
+"""The `deniable` command: one function a subcommand; exit code 0, or a one-line error and 2.
+
+A subcommand loads what it needs when it is run: `check` no server, `ledger` no statistics.
+"""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from deniable import (
-    Charge,
-    Collection,
-    CollectionError,
-    Credentials,
-    StateError,
-    UnknownMetricError,
-    ledger,
-    transcript,
-)
-from deniable.codegen import generate
-from deniable_aggregator import demo
-from deniable_aggregator.access import Access
-from deniable_aggregator.estimate_service import answering
-from deniable_aggregator.planning import fleet
-from deniable_aggregator.planning.audit import Finding, audit
-from deniable_aggregator.planning.check import findings, reasons
-from deniable_aggregator.planning.truth import Truth, TruthError
-from deniable_aggregator.query import analyst_of
-from deniable_aggregator.remote import Reader, RemoteError
-from deniable_aggregator.server import Settings
-from deniable_aggregator.sources import Sources
-from deniable_aggregator.store import Durability, Level, StoreError
-from deniable_aggregator.tables import Table
-from deniable_aggregator.terminal import Progress, estimates, redrawn, table
-from deniable_aggregator.web import Site
-from deniable_aggregator.workers import Program, Supervisor, serve
+from deniable import Charge, Collection, CollectionError, Credentials, StateError, UnknownMetricError
+
+if TYPE_CHECKING:
+    from deniable_aggregator.catalog import Catalog
+    from deniable_aggregator.planning.audit import Finding
+    from deniable_aggregator.store import Durability
+    from deniable_aggregator.tables import Table
+    from deniable_aggregator.web import Site
 
 __all__ = ["main"]
 
@@ -55,22 +38,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
-    except (
-        CollectionError,
-        UnknownMetricError,
-        TruthError,
-        RemoteError,
-        StateError,
-        StoreError,
-        fleet.FleetError,
-        _UsageError,
-        OSError,
-    ) as error:
+    except _told() as error:
         print(f"deniable: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(file=sys.stderr)
     return 0
+
+
+def _told() -> tuple[type[Exception], ...]:
+    """The errors that are told in a line; of rooms that have not been loaded none can have been raised."""
+    found: list[type[Exception]] = [CollectionError, UnknownMetricError, StateError, _UsageError, OSError]
+    for room, name in (
+        ("planning.fleet", "FleetError"),
+        ("planning.truth", "TruthError"),
+        ("remote", "RemoteError"),
+        ("store", "StoreError"),
+    ):
+        if loaded := sys.modules.get(f"{__package__}.{room}"):
+            found.append(getattr(loaded, name))
+    return tuple(found)
 
 
 def _parser() -> _Parser:
@@ -121,6 +108,10 @@ def _add_demo(commands: Any) -> None:
 
 
 def _demo(options: Any) -> None:
+    import asyncio
+
+    from deniable_aggregator import demo
+
     asyncio.run(demo.run(options.devices, options.once, options.listen, options.http))
 
 
@@ -200,6 +191,8 @@ def _address(text: str) -> str | None:
 
 
 def _durability(text: str) -> Durability:
+    from deniable_aggregator.store import Durability, Level
+
     level, colon, replicas = text.partition(":")
     try:
         if colon and level != Level.REPLICATED.value:
@@ -210,6 +203,13 @@ def _durability(text: str) -> Durability:
 
 
 def _serve(options: Any) -> None:
+    from deniable_aggregator.access import Access
+    from deniable_aggregator.estimate_service import answering
+    from deniable_aggregator.server import Settings
+    from deniable_aggregator.sources import Sources
+    from deniable_aggregator.store import Level
+    from deniable_aggregator.workers import Program, Supervisor, serve
+
     if options.durability.level is not Level.FSYNC and not options.redis:
         raise _UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
@@ -229,7 +229,7 @@ def _serve(options: Any) -> None:
     )
     program = Program(settings, Sources(tuple(options.collections)), answering)
     supervisor = Supervisor(program, options.workers)
-    site = Site(options.http, analyst_of(supervisor.catalog)) if options.http else None
+    site = _site(options.http, supervisor.catalog) if options.http else None
     if site:
         supervisor.attach(site.beside)
 
@@ -242,6 +242,13 @@ def _serve(options: Any) -> None:
             print(f"the page is at {site.url}", flush=True)
 
     serve(supervisor, ready)
+
+
+def _site(listen: str, catalog: Catalog) -> Site:
+    from deniable_aggregator.query import analyst_of
+    from deniable_aggregator.web import Site
+
+    return Site(listen, analyst_of(catalog))
 
 
 # estimates
@@ -264,6 +271,10 @@ def _add_estimates(commands: Any) -> None:
 
 
 def _estimates(options: Any) -> None:
+    from deniable_aggregator.remote import Reader
+    from deniable_aggregator.tables import Table
+    from deniable_aggregator.terminal import estimates, redrawn
+
     segment = {}
     for pair in options.segment:
         name, equals, value = pair.partition("=")
@@ -305,6 +316,12 @@ def _write(found: Table, form: str, output: Path | None) -> None:
         sys.stdout.buffer.write(content)
 
 
+def _table(found: Table) -> bytes:
+    from deniable_aggregator.terminal import estimates
+
+    return f"{estimates(found)}\n".encode()
+
+
 def _parquet(found: Table) -> bytes:
     try:
         return found.to_parquet()
@@ -313,7 +330,7 @@ def _parquet(found: Table) -> bytes:
 
 
 _FORMATS: dict[str, Callable[[Table], bytes]] = {
-    "table": lambda found: f"{estimates(found)}\n".encode(),
+    "table": _table,
     "json": lambda found: f"{found.to_json()}\n".encode(),
     "csv": lambda found: found.to_csv().encode(),
     "parquet": _parquet,
@@ -331,6 +348,9 @@ def _add_check(commands: Any) -> None:
 
 
 def _check(options: Any) -> None:
+    from deniable_aggregator.planning.check import findings, reasons
+    from deniable_aggregator.terminal import table
+
     collection = Collection.load(options.collection)
     rows = [
         (metric.name, metric.kind.name, metric.columns[0].mechanism.name, str(metric.epsilon), metric.description)
@@ -363,6 +383,9 @@ def _add_audit(commands: Any) -> None:
 
 
 def _audit(options: Any) -> None:
+    from deniable_aggregator.planning.audit import audit
+    from deniable_aggregator.terminal import Progress, table
+
     collection = Collection.load(options.collection)
     metrics = [collection.metric(options.metric)] if options.metric else list(collection.metrics.values())
     progress = Progress("metrics audited", len(metrics))
@@ -395,14 +418,19 @@ def _add_simulate(commands: Any) -> None:
     parser.add_argument(
         "--fast",
         action=argparse.BooleanOptionalAction,
-        help=f"draw many devices at once and send all batches through one stream (above {fleet.LARGE:,} devices)",
+        help="draw many devices at once and send all batches through one stream (what large fleets do)",
     )
 
 
 def _simulate(options: Any) -> None:
+    import asyncio
     import time
 
     import numpy as np
+
+    from deniable_aggregator.planning import fleet
+    from deniable_aggregator.planning.truth import Truth
+    from deniable_aggregator.terminal import Progress
 
     collection = Collection.load(options.collection)
     generator = np.random.default_rng()
@@ -427,6 +455,9 @@ def _add_ledger(commands: Any) -> None:
 
 
 def _ledger(options: Any) -> None:
+    from deniable import ledger, transcript
+    from deniable_aggregator.terminal import table
+
     if options.sent:
         for entry in transcript.read(options.state):
             print(f"{_day(entry.start)}  {entry}")
@@ -467,6 +498,8 @@ def _add_codegen(commands: Any) -> None:
 
 
 def _codegen(options: Any) -> None:
+    from deniable.codegen import generate
+
     module = generate(Collection.load(options.collection), options.collection.name)
     if options.output:
         options.output.write_text(module, encoding="utf-8")

@@ -46,7 +46,7 @@ def estimate_message(found: Answer) -> pb.Estimate:
         collection=found.collection.name,
         metric=found.metric.name,
         kind=found.metric.kind.name,
-        unit=_unit(found.metric),
+        unit=found.metric.kind.unit,
         first_epoch=found.first_epoch,
         last_epoch=found.last_epoch,
         start_time=Timestamp(seconds=found.first_epoch * seconds),
@@ -135,7 +135,7 @@ def _metric_message(metric: Metric) -> pb.MetricInfo:
         epsilon_text=str(metric.epsilon),
         instantaneous_epsilon=float(metric.instantaneous or 0),
         mechanism=metric.columns[0].mechanism.name,
-        unit=_unit(metric),
+        unit=metric.kind.unit,
         memoized=metric.memoize,
         expires=metric.expires.isoformat() if metric.expires else "",
         reveals=reveals(metric),
@@ -143,7 +143,3 @@ def _metric_message(metric: Metric) -> pb.MetricInfo:
         least=least,
         most=most,
     )
-
-
-def _unit(metric: Metric) -> str:
-    return str(metric.kind.parameters().get("unit", ""))

@@ -15,7 +15,7 @@ from deniable_aggregator import Target, estimate
 from deniable_aggregator.answers import answer, truth
 from support.asked import asked
 
-EVENTS = 'unit = "event"\nepsilon = 1.0\n'
+EVENTS = 'privacy_unit = "event"\nepsilon = 1.0\n'
 METRICS = {
     "epochs": "max = 50\nepsilon = 4.0\n",
     "epochs, geometric": 'max = 50\nepsilon = 4.0\nmechanism = "geometric"\n',

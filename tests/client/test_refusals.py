@@ -126,7 +126,8 @@ def test_drawn_flags_of_one_device_are_remembered_each_for_itself() -> None:
 def test_an_event_can_not_be_hidden_in_what_it_decides_alone(reduce: str) -> None:
     """Where each event is to be hidden, counts are added up, or the largest is answered."""
     text = HEAD.format(epoch=2, lifetime="") + (
-        '[metrics.one]\nkind = "count"\ndescription = "d"\nepsilon = 1\nunit = "event"\n' + f'reduce = "{reduce}"\n'
+        '[metrics.one]\nkind = "count"\ndescription = "d"\nepsilon = 1\nprivacy_unit = "event"\n'
+        f'reduce = "{reduce}"\n'
     )
     with pytest.raises(CollectionError, match=r'goes with reduce = "sum" or "max"'):
         Collection.loads(text)

@@ -34,7 +34,7 @@ METRICS: dict[str, tuple[str, Any, str]] = {
     "number": ('kind = "number"\nrange = [0, 10]', 3, r"-?[0-9.]+, noise included"),
     "number, one bit": ('kind = "number"\nrange = [2, 10]\nmemoize = true', 3, r"the (lower end, 2|upper end, 10)"),
     "number, steps": ('kind = "number"\nrange = [0, 10]\nmechanism = "laplace"', 3, r"-?\d+, noise included"),
-    "count": ('kind = "count"\nunit = "event"', 3, r"-?\d+, noise included"),
+    "count": ('kind = "count"\nprivacy_unit = "event"', 3, r"-?\d+, noise included"),
     "flags": (
         'kind = "flags"\nflags = ["a", "b"]\nmechanism = "bitwise_response"', ["a"], r"'a'( 'b')?|'b'|nothing"
     ),

@@ -13,7 +13,8 @@ import pytest
 
 from deniable_aggregator.ingest import FlushSettings
 from deniable_aggregator.ingest.flush import Flush
-from support.aggregator_server import Client, counted, request, serving, store_of, until
+from support.aggregator_server import Client, counted, request, serving, store_of
+from support.waiting import until
 
 LONG = 3.0
 """An interval that no test waits for."""

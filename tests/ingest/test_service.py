@@ -26,6 +26,7 @@ from support.aggregator_server import (
     serving,
     store_of,
 )
+from support.waiting import until
 
 MALFORMED = grpc.StatusCode.INVALID_ARGUMENT
 GOOD_WIDE = b"\x03" + bytes(6)
@@ -275,7 +276,7 @@ def test_a_cancelled_call_harms_nobody(tmp_path: Path) -> None:
                 for number, batch in enumerate(lost)
             ]
             waiting = asyncio.gather(*map(client.submit, kept))
-            await asyncio.sleep(0.2)
+            await until(lambda: all(call.done() for call in calls[1::2]), "calls time out")
             for call in calls[::2]:
                 call.cancel()
             assert await waiting == [False] * 20

@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from deniable_aggregator.ingest import Board, Histogram
 from deniable_aggregator.ingest.refusal import BUSY
+from support.waiting import soon
 
 WRITER = """
 import sys
@@ -53,6 +53,11 @@ def test_workers_add_up_and_go_on_after_a_restart(tmp_path: Path) -> None:
     assert board.total().accepted == 13
 
 
+def wait_for_more(path: Path, before: int) -> None:
+    """Return when more batches have been counted than before."""
+    soon(lambda: Board(path).total().accepted > before)
+
+
 def test_a_worker_killed_at_any_moment_leaves_whole_counts(tmp_path: Path) -> None:
     """Workers are killed while they write without pause; what they leave always fits together, and never shrinks."""
     path = tmp_path / "board"
@@ -61,7 +66,7 @@ def test_a_worker_killed_at_any_moment_leaves_whole_counts(tmp_path: Path) -> No
         with subprocess.Popen([sys.executable, "-c", WRITER, path, "3"], stdout=subprocess.PIPE) as worker:
             assert worker.stdout
             assert worker.stdout.readline() == b"joined\n"
-            time.sleep(0.02)
+            wait_for_more(path, before)
             os.kill(worker.pid, signal.SIGKILL)
             worker.stdout.read()
         total = Board(path).total()

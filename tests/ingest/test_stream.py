@@ -22,8 +22,8 @@ from support.aggregator_server import (
     request,
     serving,
     store_of,
-    until,
 )
+from support.waiting import until
 
 
 def message(sequence: int, *batches: SubmitReportsRequest) -> bytes:

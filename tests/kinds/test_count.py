@@ -19,7 +19,7 @@ from privacy.bounds import exp_between
 from support.asked import asked, refused
 
 ONE = Epsilon.of(1)
-EVENTS = 'unit = "event"\nepsilon = 1.0\n'
+EVENTS = 'privacy_unit = "event"\nepsilon = 1.0\n'
 
 
 def test_an_epoch_is_hidden_by_the_best_of_three_mechanisms() -> None:
@@ -41,7 +41,9 @@ def test_an_event_is_hidden_by_noise_of_its_own_scale() -> None:
         assert mechanism.variance == pytest.approx(1.841, abs=1e-3)  # 2 a / (1 - a)^2 at a = 1 / e
         assert [each.name for each in kind.choices(ONE)] == ["geometric"]
         assert kind.apart() == (0, 1)
-    with pytest.raises(ValueError, match='unit = "event" goes with mechanism = "geometric", not with \'hybrid\''):
+    with pytest.raises(
+        ValueError, match='privacy_unit = "event" goes with mechanism = "geometric", not with \'hybrid\''
+    ):
         Count(None, "event").columns(ONE, "hybrid")
 
 
@@ -96,19 +98,23 @@ def test_other_values_are_not_taken(value: object) -> None:
 def test_what_can_not_be_asked() -> None:
     """An epoch without a most, a most that is none, a unit that is none, a mechanism that hides epochs for events."""
     assert refused("count", "epsilon = 1.0") == [
-        'one.max: hiding an epoch needs the most that it can count: add max, or unit = "event"'
+        'one.max: hiding an epoch needs the most that it can count: add max, or privacy_unit = "event"'
     ]
     assert refused("count", "epsilon = 1.0\nmax = 0") == [
         "one.max: must be a whole number from 1 to 2147483647, not 0"
     ]
-    assert refused("count", 'epsilon = 1.0\nunit = "events"') == [
-        "one.unit: unknown word 'events'; did you mean 'event'?"
+    assert refused("count", 'epsilon = 1.0\nprivacy_unit = "events"') == [
+        "one.privacy_unit: unknown word 'events'; did you mean 'event'?"
     ]
+    for word in ("epoch", "event"):  # what privacy_unit was called once: no file may change its meaning silently
+        assert refused("count", f'epsilon = 1.0\nmax = 5\nunit = "{word}"') == [
+            f'one.unit: is what is counted, such as "crashes"; what is hidden is privacy_unit = "{word}"'
+        ]
     assert refused("count", EVENTS + 'mechanism = "one_bit"') == [
-        'one: unit = "event" goes with mechanism = "geometric", not with \'one_bit\''
+        'one: privacy_unit = "event" goes with mechanism = "geometric", not with \'one_bit\''
     ]
     assert refused("count", EVENTS + "max = 5\nmemoize = true\ninstantaneous_epsilon = 0.5") == [
-        'one: instantaneous_epsilon goes with unit = "epoch"'
+        'one: instantaneous_epsilon goes with privacy_unit = "epoch"'
     ]
     assert refused("count", 'epsilon = 0.000001\nmax = 2147483647\nmechanism = "geometric"') == [
         "one: noise over 2147483647 steps at epsilon 1e-06 does not fit 32 bits: take a larger step"
@@ -126,6 +132,6 @@ def test_a_remembered_count_is_one_bit_where_epochs_are_hidden() -> None:
 
 
 def test_what_is_hidden_is_part_of_the_question() -> None:
-    """The digest depends on max and unit."""
-    assert Count(50).parameters() == {"max": 50, "unit": "epoch"}
-    assert Count(None, "event").parameters() == {"max": None, "unit": "event"}
+    """The digest depends on max, on what is hidden and on what is counted."""
+    assert Count(50).parameters() == {"max": 50, "privacy_unit": "epoch", "unit": ""}
+    assert Count(None, "event", "crashes").parameters() == {"max": None, "privacy_unit": "event", "unit": "crashes"}

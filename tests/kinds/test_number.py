@@ -16,6 +16,7 @@ from deniable.kinds import Number
 from deniable.mechanisms import Hybrid, Laplace, Mechanism, Memoized, RandomizedResponse
 from deniable.randomness import WORD
 from support.asked import asked, refused
+from support.waiting import PATIENCE
 
 ONE = Epsilon.of(1)
 MINUTES = Number(Fraction(0), Fraction(480), Fraction(1))
@@ -155,7 +156,7 @@ def test_a_lifetime_of_numbers_costs_two_epsilon(tmp_path: Path) -> None:
     with deniable.Client(collection, state=tmp_path / "state.db", consent=granted, settings=settings) as client:
         for epoch in range(40):
             client.record("one", epoch * 37 % 481 if epoch > 1 else 480 * epoch)
-            client.flush(timeout=10)
+            client.flush(timeout=PATIENCE)
             now[0] += 3600
         charged = [charge.epsilon for charge in client.ledger()]
     assert len(charged) == 40

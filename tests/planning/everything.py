@@ -41,7 +41,7 @@ METRICS = {
     "minutes_bit": 'kind = "number"\nrange = [0, 60]\nmechanism = "one_bit"',
     "minutes_noise": 'kind = "number"\nrange = [0, 60]\nmechanism = "laplace"',
     "launches": 'kind = "count"\nmax = 20',
-    "errors": 'kind = "count"\nunit = "event"',
+    "errors": 'kind = "count"\nprivacy_unit = "event"',
     "plugins": 'kind = "flags"\nflags = ["a", "b", "c"]\nmechanism = "bitwise_response"',
     "drawn": 'kind = "flags"\nflags = ["a", "b", "c"]\nmechanism = "randomized_response"',
     "plugins_remembered": 'kind = "flags"\nflags = ["a", "b"]\nmemoize = true\ninstantaneous_epsilon = 1\n'

@@ -14,7 +14,8 @@ import pytest
 
 from deniable_aggregator.store import CounterKey, Durability, Level, Store, StoreUnavailable, StoreUnfit
 from support.aggregator_store import additions, admission, batch_ids, window_of
-from support.servers import REDIS, VALKEY, Running, server, soon
+from support.servers import REDIS, VALKEY, Running, server
+from support.waiting import PATIENCE, soon
 
 KEY = CounterKey(1, 0, 20_000, 0)
 
@@ -122,7 +123,7 @@ def test_replicated_is_at_a_replica(tmp_path: Path, binary: str) -> None:
 
     async def check() -> None:
         async with (
-            opened(primary, Durability(Level.REPLICATED, patience=20.0), timeout=30.0) as store,
+            opened(primary, Durability(Level.REPLICATED, patience=PATIENCE), timeout=PATIENCE) as store,
             opened(primary, Durability(Level.REPLICATED, patience=0.3)) as hurried,
         ):
             ids = batch_ids()

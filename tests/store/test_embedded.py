@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,11 +18,11 @@ from deniable_aggregator.store import (
     DataDirectoryInUse,
     EmbeddedStore,
     EmbeddedStoreFailed,
-    Store,
-    StoreError,
     parented,
 )
 from support.aggregator_store import Place, additions, admission, batch_ids, place, window_of
+from support.stored import answers
+from support.waiting import PATIENCE, soon, until
 
 KEY = CounterKey(1, 0, 20_000, 0)
 
@@ -36,7 +35,7 @@ async def own():
     store = EmbeddedStore(Path(sys.argv[1]))
     await store.start()
     print(store.pid, flush=True)
-    await asyncio.sleep(60)
+    await asyncio.Event().wait()
 
 asyncio.run(own())
 """
@@ -49,17 +48,7 @@ print(watcher.pid, flush=True)
 watcher.wait()
 """
 
-SLEEPER = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
-
-
-def within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Whether something holds before the time is over."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
+SLEEPER = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
 
 
 def gone(pid: int) -> bool:
@@ -93,15 +82,6 @@ def test_it_picks_up_where_it_was(tmp_path: Path) -> None:
 
 def test_it_is_started_again_after_sigkill(tmp_path: Path) -> None:
     """Killed, the server comes back by itself with everything that was acknowledged."""
-
-    async def back(store: Store) -> None:
-        async with asyncio.timeout(10):
-            while True:
-                try:
-                    return await store.ping()
-                except StoreError:
-                    await asyncio.sleep(0.01)
-
     with place(tmp_path) as here:
         pids = set()
         for _ in range(3):
@@ -109,8 +89,8 @@ def test_it_is_started_again_after_sigkill(tmp_path: Path) -> None:
             assert here.embedded.pid
             pids.add(here.embedded.pid)
             os.kill(here.embedded.pid, signal.SIGKILL)
-            assert within(5, lambda: gone(here.embedded.pid or 0))
-            here.run(back(here.store))
+            soon(lambda: gone(here.embedded.pid or 0))
+            here.run(answers(here.store))
         assert counted(here) == 3
         assert len(pids) == 3
 
@@ -154,14 +134,22 @@ def test_the_server_itself_keeps_others_out(tmp_path: Path) -> None:
             asyncio.run(EmbeddedStore(tmp_path, patience=0.1).start())
 
 
-def test_a_new_owner_waits_for_the_old(tmp_path: Path) -> None:
+def test_a_new_owner_waits_for_the_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Started while the last owner is about to end, the next one takes over."""
+    tries, flock = 0, fcntl.flock
+
+    def counted(file: int, operation: int) -> None:
+        nonlocal tries
+        tries += 1
+        flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", counted)
 
     async def handover() -> None:
-        old, new = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path)
+        old, new = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path, patience=PATIENCE)
         await old.start()
         starting = asyncio.create_task(new.start())
-        await asyncio.sleep(0.2)
+        await until(lambda: tries > 2)
         assert not starting.done()
         await old.stop()
         await starting
@@ -242,7 +230,7 @@ def test_a_watcher_ends_with_its_parent() -> None:
     pids = [int(parent.stdout.readline()) for _ in range(2)]
     assert not any(map(gone, pids))
     parent.kill()
-    assert within(5, lambda: all(map(gone, pids)))
+    soon(lambda: all(map(gone, pids)))
     parent.wait()
     parent.stdout.close()
 

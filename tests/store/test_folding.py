@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +22,6 @@ from deniable_aggregator.store.additions import Sum
 from deniable_aggregator.store.folding import Folding
 from deniable_aggregator.store.servers import Script, Servers
 from support.aggregator_proxy import proxied
-from support.aggregator_server import until
 from support.aggregator_store import (
     SIZE,
     Fresh,
@@ -36,6 +34,7 @@ from support.aggregator_store import (
     fresh_key,
     window_of,
 )
+from support.waiting import soon, until
 
 LARGEST = 2**63 - 1
 
@@ -213,7 +212,8 @@ def test_counters_whose_time_has_come_do_not_begin(fresh: Fresh) -> None:
         for key, keep in ((old, 1), (new, 60)):
             one = additions({key: {0: 1}}, SIZE)
             here.run(here.store.add(0, {Window(key.digest, key.epoch): Admission(batch_ids(), 60, keep)}, one))
-        time.sleep(1.1)
+        begun, _ = raw.time()
+        soon(lambda: raw.time()[0] > begun + 1, "the time of the first key")
         assert here.run(counters(here.store, new))[0] == 1
         assert here.run(here.store.read([old])) == [None]
         assert [name for name in raw.scan_iter() if raw.ttl(name) == -1] == [b"deniable:shards"]
@@ -244,7 +244,17 @@ def test_a_shard_that_can_not_be_folded_delays_no_other(
     key = fresh_key()
     name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
 
+    tries, fold = 0, Folding.fold
+
+    async def counted(folding: Folding, shard: int) -> None:
+        nonlocal tries
+        tries += shard == 0
+        await fold(folding, shard)
+
+    monkeypatch.setattr(Folding, "fold", counted)
+
     async def keep(here: Place) -> None:
+        nonlocal tries
         for shard in range(3):
             await here.store.add(shard, {window_of(key): admission(batch_ids())}, additions({key: {0: 1}}))
         with here.raw() as raw:
@@ -252,7 +262,8 @@ def test_a_shard_that_can_not_be_folded_delays_no_other(
             folding_all = asyncio.create_task(here.store.keep_folding())
             await until(lambda: not raw.exists("deniable:{1}:deltas", "deniable:{2}:deltas"))
             assert raw.llen("deniable:{0}:deltas") == 1
-            await asyncio.sleep(0.2)
+            tries = 0
+            await until(lambda: tries > 3)
             raw.delete(name)
             await until(lambda: "again" in caplog.text)
             assert raw.llen("deniable:{0}:deltas") == 0

@@ -11,7 +11,8 @@ from redis.crc import key_slot
 
 from deniable_aggregator.store import CounterKey, Durability, Level, Store, StoreUnavailable, StoreUnfit
 from support.aggregator_store import additions, admission, batch_ids, window_of
-from support.servers import Cluster, cluster, sentinel, server, soon
+from support.servers import Cluster, cluster, sentinel, server
+from support.waiting import soon
 
 KEY = CounterKey(1, 0, 20_000, 0)
 SHARDS = 6

@@ -17,7 +17,8 @@ import numpy as np
 
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.store import CounterKey, Store
-from support.aggregator_server import LAYOUT, Client, request, until
+from support.aggregator_server import LAYOUT, Client, request
+from support.waiting import until
 
 __all__ = ["LEVEL", "Fleet"]
 

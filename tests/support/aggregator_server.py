@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from deniable.v1.report_service_pb2 import (
 from deniable_aggregator.ingest import Calendar, Layout
 from deniable_aggregator.server import Server, Settings
 from deniable_aggregator.store import CounterKey, EmbeddedStore
+from support.waiting import PATIENCE
 
 __all__ = [
     "COLLECTION",
@@ -45,11 +46,9 @@ __all__ = [
     "rows",
     "serving",
     "store_of",
-    "until",
 ]
 
 DAY = 86400
-DEADLINE = 60.0
 EPOCH = 20_000
 NOW = EPOCH * DAY + 43_200.0
 """Noon of the epoch in which the tests take place."""
@@ -170,7 +169,7 @@ class Client:
 
     async def send(self, message: bytes, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - gRPC's own
         """The answer to any bytes."""
-        answer: bytes = await self.call(message, timeout=DEADLINE if timeout is None else timeout)
+        answer: bytes = await self.call(message, timeout=PATIENCE if timeout is None else timeout)
         return answer
 
     async def submit(self, batch: SubmitReportsRequest, timeout: float | None = None) -> bool:  # noqa: ASYNC109
@@ -215,22 +214,13 @@ class Client:
 
 async def next_answer(call: grpc.aio.StreamStreamCall[bytes, bytes]) -> StreamReportsResponse:
     """The next answer on a stream."""
-    answer = await asyncio.wait_for(_read(call), DEADLINE)
+    answer = await asyncio.wait_for(_read(call), PATIENCE)
     assert isinstance(answer, bytes), "the stream has ended"
     return StreamReportsResponse.FromString(answer)
 
 
 async def _read(call: grpc.aio.StreamStreamCall[bytes, bytes]) -> object:
     return await call.read()
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Return as soon as something holds."""
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            if holds():
-                return
-            await asyncio.sleep(0.005)
 
 
 @asynccontextmanager

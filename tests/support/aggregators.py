@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 
 from deniable import Collection
-from support.aggregator_server import Client, connected, until
+from support.aggregator_server import Client, connected
 from support.commands import COMMAND
+from support.waiting import until
 
 __all__ = ["EXACT", "LEVELS", "Aggregator", "connections", "gone", "running"]
 
@@ -94,14 +95,18 @@ class Aggregator:
 
 
 @asynccontextmanager
-async def running(*arguments: str | Path, listen: str = "127.0.0.1:0") -> AsyncIterator[Aggregator]:
+async def running(
+    *arguments: str | Path, listen: str = "127.0.0.1:0", log: Path | None = None
+) -> AsyncIterator[Aggregator]:
     """An aggregator, once it serves; killed in the end, and all that it has started gone."""
-    process = await asyncio.create_subprocess_exec(
-        COMMAND,
-        *("serve", *map(str, arguments), "--listen", listen, "--http", "off"),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-    )
+    with log.open("ab") if log else nullcontext() as errors:
+        process = await asyncio.create_subprocess_exec(
+            COMMAND,
+            *("serve", *map(str, arguments), "--listen", listen, "--http", "off"),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=errors,
+        )
     children: list[int] = []
     try:
         assert process.stdout

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from support.waiting import PATIENCE
+
 __all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving"]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +19,7 @@ EDITOR = ROOT / "examples" / "editor.toml"
 COMMAND = Path(sys.executable).parent / "deniable"
 
 
-def deniable(*arguments: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def deniable(*arguments: str | Path, timeout: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     """Run one subcommand to its end."""
     return subprocess.run(
         [COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
@@ -25,10 +27,13 @@ def deniable(*arguments: str | Path, timeout: float = 60) -> subprocess.Complete
 
 
 @contextlib.contextmanager
-def serving(data: Path, *arguments: str | Path) -> Iterator[str]:
+def serving(data: Path, *arguments: str | Path, log: Path | None = None) -> Iterator[str]:
     """An aggregator in a process of its own, on an embedded store; its endpoint."""
     command = [COMMAND, "serve", *arguments, "--data", data, "--listen", "127.0.0.1:0", "--http", "off"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    with log.open("ab") if log else contextlib.nullcontext() as errors:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, stdin=subprocess.DEVNULL
+        )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -37,6 +42,6 @@ def serving(data: Path, *arguments: str | Path) -> Iterator[str]:
     finally:
         if process.poll() is None:
             os.kill(process.pid, signal.SIGTERM)
-        process.wait(30)
+        process.wait(PATIENCE)
         if process.stdout is not None:
             process.stdout.close()

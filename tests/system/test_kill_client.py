@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from deniable import Collection
 from deniable.ledger import read
+from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.commands import EDITOR
 from support.recording import recording
+from support.waiting import soon
 
 KILLS = 30
 EPOCH = 3600
@@ -38,6 +41,11 @@ while True:
 """
 
 
+def at_least(number: int, requests: list[SubmitReportsRequest]) -> bool:
+    """Whether so much has arrived."""
+    return len(requests) >= number
+
+
 def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> None:
     """Over 30 kills: every report that arrived has its charge, and no metric arrived twice for one epoch."""
     state, file = tmp_path / "device.db", tmp_path / "hourly.toml"
@@ -54,7 +62,9 @@ def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> Non
             )
             assert process.stdout is not None
             assert process.stdout.readline() == b"recording\n"
-            time.sleep(chance.random() * 0.4)
+            enough = len(recorder.requests) + chance.randint(1, 3)
+            soon(partial(at_least, enough, recorder.requests))
+            time.sleep(chance.random() * 0.05)
             process.send_signal(signal.SIGKILL)
             process.wait()
             process.stdout.close()

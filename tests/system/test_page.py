@@ -19,6 +19,7 @@ from deniable_aggregator import Reader
 from deniable_aggregator.offline import accumulate
 from support.commands import deniable
 from support.site import Running, browser, running, watched
+from support.waiting import PATIENCE
 
 EDITOR = Collection.loads(
     """
@@ -162,14 +163,14 @@ def report(aggregator: Running, state: Path, metric: str) -> None:
     where: dict[str, Any] = {"endpoint": aggregator.endpoint, "state": state, "segment": {"platform": "linux"}}
     client = sdk.Client(EDITOR, consent=sdk.Consent.GRANTED, **where)
     client.record(metric, True)
-    assert client.flush(10.0)
+    assert client.flush(PATIENCE)
     client.close()
 
 
 def shown(page: Page, path: str) -> None:
     """Open a page and wait for its answers, and for the charts that are in view."""
     page.goto(path)
-    expect(page.locator("#freshness[data-state=live]")).to_be_visible(timeout=20_000)
+    expect(page.locator("#freshness[data-state=live]")).to_be_visible()
     expect(page.locator(".wait")).to_have_count(0)
 
 
@@ -239,7 +240,7 @@ def test_a_submitted_batch_moves_the_page(page: Page, aggregator: Running, tmp_p
     foot = page.locator(".card", has_text="Hardly anybody").locator(".foot")
     before = int(foot.inner_text().split()[0])
     report(aggregator, tmp_path / "device.db", "timid")
-    expect(foot).to_contain_text(f"{before + 1} reports", timeout=15_000)
+    expect(foot).to_contain_text(f"{before + 1} reports")
     expect(page.locator("#said")).to_have_text("The answers have changed.")
 
 
@@ -343,10 +344,10 @@ def test_without_the_store_the_page_keeps_what_it_has_and_says_so(page: Page, ag
     shown(page, "/")
     before = page.locator(".card .big").first.inner_text()
     with aggregator.without_store():
-        expect(page.get_by_role("alert")).to_contain_text("the store is away; try again", timeout=15_000)
+        expect(page.get_by_role("alert")).to_contain_text("the store is away; try again")
         expect(page.locator("#freshness")).to_have_text("Not live")
         assert page.locator(".card .big").first.inner_text() == before
-    expect(page.locator("#freshness[data-state=live]")).to_be_visible(timeout=30_000)
+    expect(page.locator("#freshness[data-state=live]")).to_be_visible()
     expect(page.get_by_role("alert")).to_be_empty()
 
 
@@ -366,7 +367,7 @@ def test_a_page_that_waits_shows_that_it_waits_and_one_without_an_answer_says_so
     held[0].abort()
     expect(page.get_by_role("alert")).to_contain_text("The aggregator does not answer.")
     page.unroute("**/overview?*")
-    expect(page.locator(".card").first).to_be_visible(timeout=15_000)
+    expect(page.locator(".card").first).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -403,7 +404,7 @@ def test_everything_can_be_reached_and_changed_with_the_keyboard(page: Page) -> 
     assert page.evaluate("getComputedStyle(document.activeElement, '::after').outlineStyle") == "solid"
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("browser")
-    expect(page.locator("#view-raw")).to_be_visible(timeout=15_000)
+    expect(page.locator("#view-raw")).to_be_visible()
     page.locator("#view-raw").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#view-consistent")).to_be_checked()
@@ -438,7 +439,7 @@ def test_every_chart_is_drawn_and_has_its_table(page: Page) -> None:
     for number in range(charts.count()):
         chart = charts.nth(number)
         chart.scroll_into_view_if_needed()
-        expect(chart.locator(".main-svg").first).to_be_visible(timeout=15_000)
+        expect(chart.locator(".main-svg").first).to_be_visible()
         assert chart.get_attribute("role") == "img"
         assert len(chart.get_attribute("aria-label") or "") > 10
         section = chart.locator("xpath=ancestor::section[1]")

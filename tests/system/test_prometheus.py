@@ -24,7 +24,8 @@ from deniable_aggregator.answers import Measure
 from deniable_aggregator.digits import DECIMALS, decimals
 from deniable_aggregator.planning.fleet import reported
 from support.commands import ROOT
-from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules, scraping, served, until
+from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules, scraping, served
+from support.waiting import PATIENCE, soon
 
 TEXT = f"""
 [collection]
@@ -78,7 +79,7 @@ def submit(endpoint: str, requests: list[bytes]) -> list[grpc.StatusCode]:
 
         async def one(place: int, request: bytes) -> grpc.StatusCode:
             try:
-                await calls[place % CONNECTIONS](request, timeout=20, wait_for_ready=True)
+                await calls[place % CONNECTIONS](request, timeout=PATIENCE, wait_for_ready=True)
             except grpc.aio.AioRpcError as error:
                 return error.code()
             return grpc.StatusCode.OK
@@ -114,12 +115,12 @@ def watched(directory: Path) -> Iterator[Watched]:
         served(directory / "data", http, directory / "metrics.toml", "--workers", "2") as aggregator,
         scraping(directory, [http]) as prometheus,
     ):
-        until(lambda: counted(prometheus, "deniable_batches_accepted_total") == 0, "it is scraped")
+        soon(lambda: counted(prometheus, "deniable_batches_accepted_total") == 0, "it is scraped")
         good = [batch.request for batch in batches(240)]
         assert set(submit(aggregator.endpoint, good)) == {grpc.StatusCode.OK}
         assert set(submit(aggregator.endpoint, good[:10])) == {grpc.StatusCode.OK}
         assert set(submit(aggregator.endpoint, [b"\xff\xff"] * 5)) == {grpc.StatusCode.INVALID_ARGUMENT}
-        until(lambda: counted(prometheus, "deniable_batches_accepted_total") >= 240, "all is scraped")
+        soon(lambda: counted(prometheus, "deniable_batches_accepted_total") >= 240, "all is scraped")
         yield Watched(aggregator, prometheus)
 
 
@@ -133,7 +134,7 @@ def test_counts_are_exact_across_workers_and_their_deaths(watched: Watched) -> N
     """What was submitted is what Prometheus has, to the batch, also after both workers were killed."""
     aggregator, prometheus = watched
     before = counted(prometheus, "deniable_batches_accepted_total")
-    until(lambda: counted(prometheus, "deniable_batches_accepted_total") == 240, "240 batches are counted")
+    soon(lambda: counted(prometheus, "deniable_batches_accepted_total") == 240, "240 batches are counted")
     assert before <= 240
     assert counted(prometheus, "deniable_reports_accepted_total") == 240 * REPORTS
     assert counted(prometheus, "deniable_batches_duplicate_total") == 10
@@ -147,9 +148,9 @@ def test_counts_are_exact_across_workers_and_their_deaths(watched: Watched) -> N
     assert len(killed) == 2
     for worker in killed:
         os.kill(worker, signal.SIGKILL)
-    until(lambda: len(set(aggregator.workers()) - set(killed)) == 2, "both workers are started again")
+    soon(lambda: len(set(aggregator.workers()) - set(killed)) == 2, "both workers are started again")
     assert set(submit(aggregator.endpoint, [batch.request for batch in batches(60)])) == {grpc.StatusCode.OK}
-    until(lambda: counted(prometheus, "deniable_batches_accepted_total") == 300, "300 batches are counted")
+    soon(lambda: counted(prometheus, "deniable_batches_accepted_total") == 300, "300 batches are counted")
     assert counted(prometheus, "deniable_batches_duplicate_total") == 10
     assert counted(prometheus, 'deniable_reports{metric="crashed"}') == 300
 
@@ -159,7 +160,7 @@ def test_estimates_are_those_of_the_api(watched: Watched) -> None:
     aggregator, prometheus = watched
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates()
-    until(lambda: counted(prometheus, 'deniable_reports{metric="crashed"}') == rows[0]["reports"], "all is scraped")
+    soon(lambda: counted(prometheus, 'deniable_reports{metric="crashed"}') == rows[0]["reports"], "all is scraped")
     told = {(labels["metric"], labels["label"]): value for labels, value in query(prometheus, "deniable_estimate")}
     low = {
         (labels["metric"], labels["label"]): value
@@ -180,7 +181,7 @@ def test_estimates_are_those_of_the_api(watched: Watched) -> None:
 
 def test_metrics_follow_the_naming_guide(watched: Watched) -> None:
     """`promtool check metrics` has nothing to say, and there are few series."""
-    with urllib.request.urlopen(f"{watched.aggregator.page}/metrics", timeout=20) as response:
+    with urllib.request.urlopen(f"{watched.aggregator.page}/metrics", timeout=PATIENCE) as response:
         text = response.read().decode()
     checked = promtool("check", "metrics", given=text)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
@@ -210,7 +211,7 @@ SILENT = {
 def test_every_query_of_the_dashboards_returns_data_or_the_expected_silence(watched: Watched) -> None:
     """All panels, with their variables chosen, against the real thing."""
     prometheus = watched.prometheus
-    until(
+    soon(
         lambda: bool(query(prometheus, "instance:deniable_flush_duration_seconds:p99_rate5m > 0")),
         "rules are evaluated",
     )
@@ -237,12 +238,12 @@ def test_every_variable_of_the_dashboards_has_values(watched: Watched) -> None:
 def test_alerts_are_evaluated_and_only_the_expected_ones_stir(watched: Watched) -> None:
     """No rule is in error; a metric that expires in five days fires, intervals of so few devices are pending."""
     prometheus = watched.prometheus
-    until(lambda: all(rule["health"] != "unknown" for rule in rules(prometheus)), "every rule was evaluated")
+    soon(lambda: all(rule["health"] != "unknown" for rule in rules(prometheus)), "every rule was evaluated")
     found = rules(prometheus)
     assert {rule["name"]: rule.get("lastError") for rule in found if rule["health"] != "ok"} == {}
     assert len([rule for rule in found if rule["type"] == "alerting"]) == 13
     expected = {"DeniableCollectionExpiring": "firing", "DeniableIntervalTooWide": "pending"}
-    until(lambda: stirring(prometheus) == expected, f"{expected} stir, and nothing else")
+    soon(lambda: stirring(prometheus) == expected, f"{expected} stir, and nothing else")
 
 
 def stirring(address: str) -> dict[str, str]:
@@ -257,7 +258,7 @@ def test_counts_go_on_after_a_restart_of_everything(directory: Path) -> None:
         assert set(submit(aggregator.endpoint, [batch.request for batch in batches(30)])) == {grpc.StatusCode.OK}
     with served(directory / "again", "127.0.0.1:0", directory / "metrics.toml", "--workers", "2") as aggregator:
         assert set(submit(aggregator.endpoint, [batch.request for batch in batches(20)])) == {grpc.StatusCode.OK}
-        with urllib.request.urlopen(f"{aggregator.page}/metrics", timeout=20) as response:
+        with urllib.request.urlopen(f"{aggregator.page}/metrics", timeout=PATIENCE) as response:
             text = response.read().decode()
     assert "deniable_batches_accepted_total 50.0" in text
     assert f"deniable_reports_accepted_total {50.0 * REPORTS}" in text

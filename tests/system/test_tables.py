@@ -22,6 +22,7 @@ from deniable_aggregator import Reader, RemoteError, Table
 from deniable_aggregator.tables import COLUMNS
 from support.commands import COMMAND, ROOT, deniable
 from support.site import Running, running
+from support.waiting import PATIENCE
 
 COLLECTION = Collection.loads(
     """
@@ -125,7 +126,7 @@ def test_parquet_is_written_by_the_command_and_read_by_others(aggregator: Runnin
     written = pq.read_table(file)
     with Reader(aggregator.endpoint) as reader:
         assert written.column("text").to_pylist() == [row["text"] for row in reader.estimates()]
-    piped = subprocess.run([COMMAND, *arguments], capture_output=True, timeout=60)
+    piped = subprocess.run([COMMAND, *arguments], capture_output=True, timeout=PATIENCE)
     assert pq.read_table(io.BytesIO(piped.stdout)).equals(written)
 
 
@@ -145,7 +146,7 @@ def test_without_pyarrow_parquet_says_what_to_install(aggregator: Running) -> No
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert shown.returncode == 2
     assert "pip install 'deniable-aggregator[parquet]'" in shown.stderr
@@ -204,7 +205,10 @@ def test_what_can_not_be_answered_is_an_error_with_words(
 
 def test_nobody_at_the_other_end_is_said_so() -> None:
     """With the next step."""
-    with Reader("127.0.0.1:1", timeout=5) as reader, pytest.raises(RemoteError, match="is the aggregator running"):
+    with (
+        Reader("127.0.0.1:1", timeout=PATIENCE) as reader,
+        pytest.raises(RemoteError, match="is the aggregator running"),
+    ):
         reader.estimates()
 
 

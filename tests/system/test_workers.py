@@ -24,10 +24,11 @@ from deniable_aggregator.server import Settings
 from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import CounterKey
 from deniable_aggregator.workers import Program, Supervisor
-from support.aggregator_server import DAY, Client, connected, request, until
+from support.aggregator_server import DAY, Client, connected, request
 from support.aggregators import EXACT, Aggregator, connections, gone, running
 from support.commands import EDITOR, deniable
 from support.stored import stored_in
+from support.waiting import PATIENCE, until
 
 T = TypeVar("T")
 
@@ -78,7 +79,7 @@ async def answered(client: Client, batch: SubmitReportsRequest) -> grpc.StatusCo
 
 async def becomes(client: Client, digest: int, code: grpc.StatusCode) -> None:
     """Return as soon as calls for a collection end like this."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while await answered(client, batch(digest)) is not code:  # noqa: ASYNC110 - another process is waited for
             await asyncio.sleep(0.02)
 
@@ -209,7 +210,7 @@ def test_a_signal_drains_all_workers(tmp_path: Path, collection: Path, number: s
                 children = list(aggregator.children())
                 assert len(children) == WORKERS + 1
                 aggregator.process.send_signal(number)
-                assert await asyncio.wait_for(aggregator.process.wait(), 20) == 0
+                assert await asyncio.wait_for(aggregator.process.wait(), PATIENCE) == 0
                 assert all(map(gone, children))
                 await loading
         assert not (data / "valkey.sock").exists()
@@ -240,9 +241,9 @@ def test_a_signal_may_come_while_a_worker_is_replaced(
         os.kill(first, signal.SIGKILL)
         await starting.wait()
         draining = asyncio.create_task(supervisor.drain())
-        await asyncio.sleep(0.1)
+        await until(lambda: all(task.done() for task in supervisor._background))
         told.set()
-        await asyncio.wait_for(draining, 20)
+        await asyncio.wait_for(draining, PATIENCE)
         assert supervisor.workers != [first]
         assert all(map(gone, supervisor.workers))
 
@@ -270,7 +271,7 @@ def test_collections_are_read_again_without_dropping_a_call(tmp_path: Path) -> N
     room = tmp_path / "collections"
     room.mkdir()
     (room / "first.toml").write_text(EXACT)
-    second = room / "second.toml"
+    second, said = room / "second.toml", tmp_path / "log"
     failures: list[grpc.StatusCode] = []
     ended = asyncio.Event()
 
@@ -282,7 +283,7 @@ def test_collections_are_read_again_without_dropping_a_call(tmp_path: Path) -> N
 
     async def reload() -> None:
         async with (
-            running(room, "--data", tmp_path / "data", "--workers", str(WORKERS)) as aggregator,
+            running(room, "--data", tmp_path / "data", "--workers", str(WORKERS), log=said) as aggregator,
             connections(aggregator.port, CONNECTIONS) as clients,
         ):
             pids = aggregator.workers()
@@ -291,7 +292,7 @@ def test_collections_are_read_again_without_dropping_a_call(tmp_path: Path) -> N
             second.write_text(OTHER)
             await asyncio.gather(*(becomes(client, OTHER_DIGEST, OK) for client in clients))
             (room / "broken.toml").write_text("[collection]\nname = 5\n")
-            await asyncio.sleep(1.5)
+            await until(lambda: "what is served stays as it is" in said.read_text())
             assert await answered(clients[0], batch(OTHER_DIGEST)) is OK
             (room / "broken.toml").unlink()
             second.unlink()
@@ -385,7 +386,7 @@ def test_sighup_reads_files_again(tmp_path: Path, collection: Path) -> None:
             connected(aggregator.port) as client,
         ):
             collection.write_text(OTHER)  # noqa: ASYNC240 - nothing else is going on
-            await asyncio.sleep(1.5)
+            assert Sources((collection,)).state() == {}, "nothing of it is looked at"
             assert await answered(client, batch()) is OK
             assert await answered(client, batch(OTHER_DIGEST)) is UNKNOWN
             aggregator.process.send_signal(signal.SIGHUP)

@@ -22,6 +22,7 @@ from deniable_aggregator import Reader
 from deniable_aggregator.query import Analyst
 from deniable_aggregator.server import layout_of
 from support.site import Running, running
+from support.waiting import PATIENCE
 
 TODAY = 20_000
 TEXT = """
@@ -71,7 +72,7 @@ def ask(url: str, **headers: str) -> Told:
     """What is answered, errors too."""
     request = urllib.request.Request(url, headers={name.replace("_", "-"): value for name, value in headers.items()})
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
             return Told(response.status, response.headers, response.read().decode())
     except urllib.error.HTTPError as error:
         return Told(error.code, error.headers, error.read().decode())

@@ -148,7 +148,7 @@ def _asked(catalog: Catalog) -> Iterator[Metric]:
                     "digest": f"{collection.digest:016x}",
                     "kind": metric.kind.name,
                     "mechanism": metric.columns[0].mechanism.name,
-                    "unit": str(metric.kind.parameters().get("unit", "")),
+                    "unit": metric.kind.unit,
                 },
             )
             epsilon.add_metric(about, float(metric.epsilon))

@@ -39,6 +39,8 @@ class Kind(ABC):
     """A key of its own that takes the place of epsilon where it is given; `cost` says what comes of it."""
     delta: Fraction = Fraction(0)
     """The chance, at most, that an answer tells more than epsilon allows."""
+    unit: str = ""
+    """What a quantity is measured or counted in, as the file names it, such as "minutes"."""
 
     @property
     def cost(self) -> Epsilon | None:

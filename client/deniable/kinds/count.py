@@ -1,7 +1,8 @@
 """Count: how often something happened.
 
 words:
-  unit     what is hidden: a device's whole count of the epoch ("epoch"), or any one of the events in it ("event")
+  privacy unit  what is hidden: the whole count of a device's epoch ("epoch"), or any one of its events ("event")
+  unit          what is counted, such as "crashes"
 
 Where epochs are hidden, counts up to `max` are a quantity like any other. Where single events are, two counts that
 are to be confused differ by one: noise of scale 1 / epsilon is enough, however large counts are, and no `max` is
@@ -13,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from deniable._section import Section, one_of, whole
+from deniable._section import Section, a_text, one_of, whole
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._quantity import ONE_BIT, Quantity
@@ -39,11 +40,14 @@ class Count(Quantity):
 
     most: int | None
     """`max` in the file."""
-    unit: str = EPOCH
+    privacy_unit: str = EPOCH
+    """What is hidden."""
+    unit: str = ""
+    """What is counted."""
 
     def __post_init__(self) -> None:
-        if self.most is None and self.unit == EPOCH:
-            raise ValueError('hiding an epoch needs the most that it can count: add max, or unit = "event"')
+        if self.most is None and self.privacy_unit == EPOCH:
+            raise ValueError('hiding an epoch needs the most that it can count: add max, or privacy_unit = "event"')
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -57,33 +61,36 @@ class Count(Quantity):
 
     @classmethod
     def read(cls, section: Section) -> Count | None:
-        """Reads `max` and `unit`."""
-        unit = section.take("unit", one_of((EPOCH, EVENT)), EPOCH)
+        """Reads `max`, `privacy_unit` and `unit`."""
+        privacy_unit = section.take("privacy_unit", one_of((EPOCH, EVENT)), EPOCH)
+        unit = section.take("unit", _counted, "")
         most = section.take("max", whole(1, MOST), None)
-        if unit is None or (most is None and section.has("max")):
+        if privacy_unit is None or unit is None or (most is None and section.has("max")):
             return None
         try:
-            return cls(most, unit)
+            return cls(most, privacy_unit, unit)
         except ValueError as error:
             section.wrong("max", str(error))
             return None
 
     def unfit(self, reduce: str) -> str:
         """One event changes a sum, or the largest count, by one at most; a mean or the last it can change by any."""
-        if self.unit == EVENT and reduce not in {"sum", "max"}:
-            return f'unit = "{EVENT}" goes with reduce = "sum" or "max": by any other one event can change all'
+        if self.privacy_unit == EVENT and reduce not in {"sum", "max"}:
+            return (
+                f'privacy_unit = "{EVENT}" goes with reduce = "sum" or "max": by any other one event can change all'
+            )
         return ""
 
     def parameters(self) -> dict[str, Any]:
-        """The most, and what is hidden."""
-        return {"max": self.most, "unit": self.unit}
+        """The most, what is hidden, and what is counted."""
+        return {"max": self.most, "privacy_unit": self.privacy_unit, "unit": self.unit}
 
     def build(self, epsilon: Epsilon, name: str) -> Mechanism:
         """Any of the three for an epoch; noise on the scale of one event for events."""
         steps = self.most or MOST
-        if self.unit == EVENT:
+        if self.privacy_unit == EVENT:
             if name != GEOMETRIC:
-                raise ValueError(f'unit = "{EVENT}" goes with mechanism = "{GEOMETRIC}", not with {name!r}')
+                raise ValueError(f'privacy_unit = "{EVENT}" goes with mechanism = "{GEOMETRIC}", not with {name!r}')
             return Laplace(epsilon, steps, 1)
         if name == ONE_BIT:
             return RandomizedResponse(epsilon, 2)
@@ -96,8 +103,8 @@ class Count(Quantity):
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One bit over a remembered one, which hides epochs."""
-        if self.unit == EVENT:
-            raise ValueError(f'instantaneous_epsilon goes with unit = "{EPOCH}"')
+        if self.privacy_unit == EVENT:
+            raise ValueError(f'instantaneous_epsilon goes with privacy_unit = "{EPOCH}"')
         return super(Count, self).memoized(epsilon, fresh, mechanism)  # a slotted dataclass is another class
 
     def check(self, value: Any) -> int:
@@ -108,4 +115,12 @@ class Count(Quantity):
 
     def apart(self) -> tuple[int, int]:
         """None, and as many as are to be confused with none."""
-        return 0, (self.most or MOST) if self.unit == EPOCH else 1
+        return 0, (self.most or MOST) if self.privacy_unit == EPOCH else 1
+
+
+def _counted(value: Any) -> str:
+    """What is counted; the words of `privacy_unit` are more likely meant for it."""
+    unit = a_text(value)
+    if unit in {EPOCH, EVENT}:
+        raise ValueError(f'is what is counted, such as "crashes"; what is hidden is privacy_unit = "{unit}"')
+    return unit

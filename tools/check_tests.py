@@ -1,0 +1,256 @@
+"""The rules for time in tests: they judge behaviour, benchmarks judge speed.
+
+A test that asserts seconds fails on a machine that is slower or busy, and so does one that waits for a fixed time and
+then looks. What is found here:
+
+  judged   an assertion on a time that was measured: on a difference of two readings of a clock, or on what a function
+           of the tests returns that computes one; and any use of the clocks that only serve to measure
+  fixed    a sleep of a fixed length outside of a loop that looks whether what is waited for has come
+  hurried  a bound on a wait that a slow machine could break: `support.waiting.PATIENCE` is there for that. Bounds of
+           less than three seconds are taken for ones that are meant to run out
+
+Programs that tests run as text are looked at as well. `support/waiting.py` is where tests wait.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+WAITING = "support/waiting.py"
+CLOCKS = {"monotonic", "monotonic_ns", "time", "time_ns", "now", "utcnow"}
+"""What tells the time; that alone may be needed for what it is about."""
+STOPWATCHES = {
+    "perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns",
+    "getrusage", "timeit",
+}  # fmt: skip
+"""What only measures."""
+MEANT, PATIENT = 3.0, 60.0
+"""Bounds from the first on are there against a hang, and are to be at least the second."""
+
+
+class Finding(NamedTuple):
+    """Where a rule is broken, and how."""
+
+    path: Path
+    line: int
+    what: str
+
+
+class _Tree(NamedTuple):
+    """A file, or a program that a file has as text."""
+
+    path: Path
+    first: int
+    """The line of the file at which it begins."""
+    body: ast.AST
+
+
+def _name(call: ast.expr) -> str:
+    """The last name of what is called."""
+    if isinstance(call, ast.Attribute):
+        return call.attr
+    return call.id if isinstance(call, ast.Name) else ""
+
+
+def _is_clock(call: ast.Call) -> bool:
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    named = _name(owner) if isinstance(owner, ast.expr) else ""
+    return _name(call.func) in CLOCKS and named in {"", "time", "datetime", "dt", "loop", "get_running_loop"}
+
+
+def _text(node: ast.AST) -> str | None:
+    """What a text says; of one with places to fill in, with a name in each."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "filled" for part in node.values)
+    return None
+
+
+def trees(paths: Iterable[Path]) -> Iterator[_Tree]:
+    """Every file, and every program in it."""
+    for path in paths:
+        body = ast.parse(path.read_text(), str(path))
+        yield _Tree(path, 1, body)
+        for node in ast.walk(body):
+            text = _text(node)
+            if text and "\n" in text and "import " in text:
+                try:
+                    yield _Tree(path, node.lineno, ast.parse(text))  # type: ignore[attr-defined]
+                except SyntaxError:
+                    continue
+
+
+def _functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+class _Times:
+    """Which expressions of a function are times (readings of a clock), and which are lengths of time."""
+
+    def __init__(self, scope: ast.AST, lengths: set[str]) -> None:
+        self._lengths = lengths
+        self._times: set[str] = set()
+        self._measured: set[str] = set()
+        for _ in range(3):  # names may be used before the line that tells what they are
+            for node in ast.walk(scope):
+                if isinstance(node, ast.Assign):
+                    self._learn(node.targets, node.value)
+                elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
+                    self._learn([node.target], node.value)
+                elif isinstance(node, ast.Call) and _name(node.func) in {"append", "add"} and node.args:
+                    owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+                    self._learn([owner], node.args[0])
+
+    def _learn(self, targets: list[ast.expr], value: ast.expr) -> None:
+        names = {found.id for target in targets for found in ast.walk(target) if isinstance(found, ast.Name)}
+        if self.measured(value):
+            self._measured |= names
+        elif self._told(value):
+            self._times |= names
+
+    def _told(self, value: ast.AST) -> bool:
+        """Whether the time is in it."""
+        return any(
+            (isinstance(node, ast.Call) and _is_clock(node))
+            or (isinstance(node, ast.Name) and node.id in self._times)
+            for node in ast.walk(value)
+        )
+
+    def measured(self, value: ast.AST) -> bool:
+        """Whether a length of time that was measured is in it."""
+        for node in ast.walk(value):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+                if self._told(node.left) and self._told(node.right):
+                    return True
+            elif (isinstance(node, ast.Name) and node.id in self._measured) or (
+                isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._lengths
+            ):
+                return True
+        return False
+
+    def judged(self, test: ast.AST) -> bool:
+        """Whether an assertion is about how long something took, or about being in time."""
+        late = any(
+            isinstance(node, ast.Compare)
+            and sum(self._told(side) for side in (node.left, *node.comparators)) > 1
+            and any(isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for operator in node.ops)
+            for node in ast.walk(test)
+        )
+        return late or self.measured(test)
+
+
+def _returning(tree: ast.AST, known: set[str]) -> set[str]:
+    """These functions, and those of a file that return a length of time, by their names."""
+    lengths = set(known)
+    while True:
+        before = len(lengths)
+        for function in _functions(tree):
+            times = _Times(function, lengths)
+            returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
+            if any(map(times.measured, returned)):
+                lengths.add(function.name)
+        if len(lengths) == before:
+            return lengths
+
+
+def _shared(root: Path, found: list[_Tree]) -> set[str]:
+    """The functions that tests share and that return a length of time."""
+    return set().union(
+        *(_returning(tree.body, set()) for tree in found if tree.path.is_relative_to(root / "support"))
+    )
+
+
+def _judged(tree: _Tree, shared: set[str]) -> Iterator[tuple[int, str]]:
+    lengths = _returning(tree.body, shared)
+    apart = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    outside = [statement for statement in getattr(tree.body, "body", []) if not isinstance(statement, apart)]
+    for scope in [*_functions(tree.body), ast.Module(outside, [])]:
+        times = _Times(scope, lengths)
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Assert) and times.judged(node.test):
+                yield (
+                    node.lineno,
+                    "judges how long something took: assert what happened, or counted work",
+                )
+
+
+def _stopwatches(tree: _Tree) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree.body):
+        if isinstance(node, ast.Attribute | ast.Name) and _name(node) in STOPWATCHES:
+            yield node.lineno, f"{_name(node)} measures speed: benchmarks do that"
+
+
+def _constant(node: ast.expr, constants: dict[str, float]) -> float | None:
+    """The number that an expression always is."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value)
+    return constants.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _constants(tree: ast.AST) -> dict[str, float]:
+    return {
+        target.id: float(node.value.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and isinstance(node.value.value, int | float)
+    }
+
+
+def _waits(tree: _Tree) -> Iterator[tuple[int, str]]:
+    constants = _constants(tree.body)
+    looked_after = {
+        id(inner)
+        for loop in ast.walk(tree.body)
+        if isinstance(loop, ast.While)
+        for part in loop.body
+        for inner in ast.walk(part)
+    }
+    for node in ast.walk(tree.body):
+        if not isinstance(node, ast.Call) or not node.args or _name(node.func) != "sleep" or id(node) in looked_after:
+            continue
+        if seconds := _constant(node.args[0], constants):
+            yield node.lineno, f"waits for {seconds:g} s whatever happens: wait for what is to happen"
+
+
+def _bounds(tree: _Tree) -> Iterator[tuple[int, str]]:
+    constants = _constants(tree.body)
+    for node in ast.walk(tree.body):
+        if not isinstance(node, ast.Call):
+            continue
+        given = [keyword.value for keyword in node.keywords if keyword.arg in {"timeout", "patience"}]
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "timeout":
+            given += node.args[:1]
+        for value in given:
+            seconds = _constant(value, constants)
+            if seconds is not None and MEANT <= seconds < PATIENT:
+                yield node.lineno, f"a bound of {seconds:g} s that a slow machine breaks: take waiting.PATIENCE"
+
+
+def findings(root: Path) -> list[Finding]:
+    """Everything that is wrong in the tests below a folder."""
+    found = list(trees(path for path in sorted(root.rglob("*.py")) if not path.as_posix().endswith(WAITING)))
+    shared = _shared(root, found)
+    rules: list[Callable[[_Tree], Iterator[tuple[int, str]]]] = [
+        lambda tree: _judged(tree, shared), _stopwatches, _waits, _bounds,
+    ]  # fmt: skip
+    wrong = {(tree, line, what) for tree in found for rule in rules for line, what in rule(tree)}
+    return sorted({Finding(tree.path, tree.first + line - 1, what) for tree, line, what in wrong})
+
+
+def main(root: Path = ROOT / "tests") -> int:
+    """Print what is wrong; how it ended."""
+    wrong = findings(root)
+    for path, line, what in wrong:
+        print(f"{path}:{line}: {what}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(Path, sys.argv[1:])))
