@@ -10,7 +10,8 @@ import pytest
 from deniable.mechanisms import RandomizedResponse
 from deniable_aggregator.cli import main
 from planning.everything import EVERYTHING, TEXT
-from support.commands import EDITOR, deniable, serving
+from support.commands import EDITOR, deniable, serving, told
+from support.waiting import PATIENCE
 
 TRUTH = """
 [dark_mode]
@@ -28,7 +29,7 @@ def test_a_whole_collection_is_audited(tmp_path: Path) -> None:
     """Every claim of every kind has a row; nothing is disproved; progress is told."""
     path = tmp_path / "metrics.toml"
     path.write_text(TEXT)
-    audited = deniable("audit", path, "--reports", "2000", timeout=100)
+    audited = deniable("audit", path, "--reports", "2000", timeout=PATIENCE)
     assert audited.returncode == 0, audited.stderr
     rows = [line.split() for line in audited.stdout.splitlines() if line.endswith("holds")]
     claims = [(metric.name, "epsilon") for metric in EVERYTHING.metrics.values()]
@@ -54,7 +55,7 @@ def test_a_device_that_tells_the_truth_is_disproved(
 )
 def test_what_can_not_be_audited_is_one_line_and_exit_code_2(arguments: tuple[str, ...], words: str) -> None:
     """A mistake ends in a line that tells the next step."""
-    shown = deniable("audit", EDITOR, *arguments)
+    shown = told("audit", EDITOR, *arguments)
     assert shown.returncode == 2
     assert words in shown.stderr.splitlines()[-1]
 
@@ -85,6 +86,6 @@ def test_a_fleet_without_an_aggregator_says_so(tmp_path: Path) -> None:
     """One line and exit code 2."""
     truth = tmp_path / "truth.toml"
     truth.write_text(TRUTH)
-    simulated = deniable("simulate", EDITOR, "--devices", "5", "--truth", truth, "--endpoint", "127.0.0.1:1")
+    simulated = told("simulate", EDITOR, "--devices", "5", "--truth", truth, "--endpoint", "127.0.0.1:1")
     assert simulated.returncode == 2
     assert "is the aggregator running there?" in simulated.stderr.splitlines()[-1]

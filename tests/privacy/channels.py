@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from math import comb, lcm
 from typing import Any
@@ -33,7 +34,7 @@ from deniable.mechanisms import (
 )
 from deniable.payload import Bitmap
 
-__all__ = ["SMALL", "Channel", "Shifted", "detuned", "exact_channel", "payload_count", "stated_channel"]
+__all__ = ["SMALL", "Channel", "Shifted", "Whole", "detuned", "exact_channel", "payload_count", "stated_channel"]
 
 SMALL = 1 << 12
 """The cells that a channel may have to be judged cell by cell."""
@@ -195,12 +196,14 @@ class Composed(Channel):
         return {sum(self.cell(payload, value) for payload in payloads) for value in inputs}
 
 
+@cache
 def exact_channel(mechanism: Mechanism) -> Channel:
     """Cell by cell where that is feasible, else by its structure."""
     small = mechanism.inputs * payload_count(mechanism) <= SMALL
     return Whole(mechanism) if small else stated_channel(mechanism)
 
 
+@cache
 def stated_channel(mechanism: Mechanism) -> Channel:
     """The structure of a channel in words that are not the mechanism's; one that stays small needs none."""
     numbers = mechanism.parameters()

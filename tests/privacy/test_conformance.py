@@ -25,7 +25,6 @@ from deniable.mechanisms import (
     SubsetSelection,
     VectorLaplace,
 )
-from privacy.channels import Channel, exact_channel
 from privacy.conformance import ExactConformance, Family, SampledConformance, few_inputs
 
 EPSILONS = ("0.01", "0.1", "0.5", "1", "ln 3", "2", "4", "8")
@@ -80,17 +79,11 @@ def _label(mechanism: Mechanism) -> str:
     return f"{mechanism.name}{event}-{mechanism.inputs}-{mechanism.epsilon}"
 
 
-@pytest.fixture(scope="module", params=SUBJECTS, ids=_label)
-def mechanism(request: pytest.FixtureRequest) -> Mechanism:
+@pytest.fixture(params=FAMILIES, ids=lambda family: f"{_label(family.grid()[0])} and others")
+def family(request: pytest.FixtureRequest) -> Family:
     """What is judged exactly."""
-    judged: Mechanism = request.param
+    judged: Family = request.param
     return judged
-
-
-@pytest.fixture(scope="module")
-def channel(mechanism: Mechanism) -> Channel:
-    """Its probabilities."""
-    return exact_channel(mechanism)
 
 
 @pytest.fixture(params=SAMPLED, ids=_label)

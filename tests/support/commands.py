@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -10,9 +11,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from deniable_aggregator.cli import main
 from support.waiting import PATIENCE
 
-__all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving"]
+__all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving", "told"]
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITOR = ROOT / "examples" / "editor.toml"
@@ -24,6 +26,14 @@ def deniable(*arguments: str | Path, timeout: float = PATIENCE) -> subprocess.Co
     return subprocess.run(
         [COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
     )
+
+
+def told(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The same in this process, for what ends before it has begun anything: loading it takes longer than running it."""
+    given = [str(argument) for argument in arguments]
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+        code = main(given)
+    return subprocess.CompletedProcess(given, code, out.getvalue(), errors.getvalue())
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from deniable import Client, Collection, Consent, Credentials
 from deniable.upload import METHOD
 from deniable_aggregator.access import Access
 from deniable_aggregator.remote import Reader, RemoteError
-from support.commands import EDITOR, deniable, serving
+from support.commands import EDITOR, deniable, serving, told
 from support.endpoints import TLS
 from support.waiting import PATIENCE, soon
 
@@ -175,7 +175,7 @@ def test_clients_can_be_asked_for_a_certificate(tmp_path: Path) -> None:
 )
 def test_a_mistake_is_one_line(tmp_path: Path, arguments: tuple[str | Path, ...], words: str) -> None:
     """An aggregator that can not guard as it is told does not start."""
-    shown = deniable("serve", EDITOR, "--data", tmp_path / "data", "--listen", "127.0.0.1:0", *arguments)
+    shown = told("serve", EDITOR, "--data", tmp_path / "data", "--listen", "127.0.0.1:0", *arguments)
     assert shown.returncode == 2
     assert words in shown.stderr.splitlines()[-1]
 

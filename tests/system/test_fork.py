@@ -86,7 +86,7 @@ def load():
     while True:
         device.record("dark_mode", True)
         device.record("session_minutes", 1.0)
-        time.sleep(0.0001)
+        time.sleep(0.001)
 for _ in range(2):
     threading.Thread(target=load, daemon=True).start()
 def flushing():
