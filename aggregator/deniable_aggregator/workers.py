@@ -184,6 +184,7 @@ class _Worker:
         self._link.say(self._orders)
         answer = await self._link.hear()
         if answer != "ready":
+            self._link.close()
             await self._process.wait()
             raise answer if isinstance(answer, Exception) else OSError("a worker ended before it took calls")
 

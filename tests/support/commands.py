@@ -29,7 +29,7 @@ def deniable(*arguments: str | Path, timeout: float = PATIENCE) -> subprocess.Co
 
 
 def told(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The same in this process, for what ends before it has begun anything: loading it takes longer than running it."""
+    """The same in this process, for what ends before it has begun: loading it takes longer than running it."""
     given = [str(argument) for argument in arguments]
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
         code = main(given)
