@@ -204,7 +204,7 @@ def _durability(text: str) -> Durability:
 
 def _serve(options: Any) -> None:
     from deniable_aggregator.access import Access
-    from deniable_aggregator.estimate_service import answering
+    from deniable_aggregator.answering import answering
     from deniable_aggregator.server import Settings
     from deniable_aggregator.sources import Sources
     from deniable_aggregator.store import Level

@@ -11,13 +11,13 @@ import grpc
 
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.catalog import Catalog, NotKnownError
+from deniable_aggregator.catalog import NotKnownError
 from deniable_aggregator.messages import collection_message, estimate_message, overview_message, query_of
-from deniable_aggregator.query import Analyst, analyst_of
+from deniable_aggregator.query import Analyst
 from deniable_aggregator.server import AddService
 from deniable_aggregator.store import Store, StoreError
 
-__all__ = ["EstimateService", "answering", "estimates_of"]
+__all__ = ["EstimateService", "estimates_of"]
 
 _Context = grpc.aio.ServicerContext[Any, Any]
 _Found = TypeVar("_Found")
@@ -128,11 +128,6 @@ async def _answered(found: Awaitable[_Found], context: _Context) -> _Found:
 async def _abort(context: _Context, code: grpc.StatusCode, message: str) -> NoReturn:
     await context.abort(code, message)
     raise AssertionError("abort raises")
-
-
-def answering(catalog: Catalog) -> list[AddService]:
-    """What has a server answer questions about the collections of a catalog."""
-    return [estimates_of(analyst_of(catalog))]
 
 
 def estimates_of(analyst_of: Callable[[Store], Analyst]) -> AddService:

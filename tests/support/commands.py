@@ -32,7 +32,10 @@ def told(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """The same in this process, for what ends before it has begun: loading it takes longer than running it."""
     given = [str(argument) for argument in arguments]
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
-        code = main(given)
+        try:
+            code = main(given)
+        except SystemExit as ended:  # as argparse does
+            code = int(ended.code or 0)
     return subprocess.CompletedProcess(given, code, out.getvalue(), errors.getvalue())
 
 

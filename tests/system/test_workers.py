@@ -18,7 +18,7 @@ import pytest
 
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
-from deniable_aggregator.estimate_service import answering
+from deniable_aggregator.answering import answering
 from deniable_aggregator.ingest import Board
 from deniable_aggregator.server import Settings
 from deniable_aggregator.sources import Sources
