@@ -25,7 +25,7 @@ from deniable.errors import BudgetExceededError
 from deniable.ledger import Ledger
 from deniable.memo import Memo
 from deniable.outbox import Batch
-from deniable.randomness import WORD, shuffle, word
+from deniable.randomness import WORD, renew, shuffle, word
 from deniable.state import count
 
 __all__ = ["Sealing", "end_of", "erase", "keep", "seal"]
@@ -97,6 +97,7 @@ def seal(
     )
     sealed = []
     for epoch in dict.fromkeys(row[0] for row in rows):
+        renew()
         states = {metric: state for number, metric, state in rows if number == epoch}
         answers = list(_answers(connection, collection, epoch, states))
         shuffle(answers)
