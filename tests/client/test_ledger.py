@@ -101,11 +101,12 @@ def test_the_budget_of_an_epoch_holds() -> None:
 
 
 def test_the_budget_of_a_lifetime_holds() -> None:
-    """At ln 3 an answer, ten epsilon are nine answers, ever; other collections have their own."""
+    """At ln 3 an answer, ten epsilon are nine answers, ever, to whatever collection."""
     state = State(None)
     given = [charged(state, DAILY, metric, epoch) for epoch in range(20) for metric in ("one", "two")]
     assert given == [True] * 9 + [False] * 31
-    assert charged(state, OTHER, "one", 3)
+    assert not charged(state, OTHER, "one", 30)
+    assert charged(state, RICH, "one", 30), "who promises no such limit has none"
 
 
 def test_what_is_remembered_costs_nothing_and_has_its_line() -> None:

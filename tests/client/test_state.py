@@ -178,9 +178,9 @@ def test_a_damaged_file_is_set_aside_and_its_epoch_taken_as_spent(tmp_path: Path
     device.close()
     whole = path.read_bytes()
     damaged = {
-        "header": b"\0" * 100 + whole[100:],
+        "header": b"\0" * 68 + whole[68:72] + b"\0" * 28 + whole[100:],
         "page": whole[:4096] + random.Random(1).randbytes(4096 * 6) + whole[4096 * 7 :],
-        "text": b"This is no database. " * 100,
+        "text": whole[:100] + b"This is no database. " * 100,
         "truncated": whole[: len(whole) // 2],
     }[damage]
     path.write_bytes(damaged)
@@ -200,7 +200,7 @@ def test_damage_that_shows_later_is_found_then(tmp_path: Path) -> None:
     device = opened(path, warnings)
     device.run(filled)
     size = path.stat().st_size
-    path.write_bytes(random.Random(2).randbytes(size))
+    path.write_bytes(bytes(68) + path.read_bytes()[68:72] + random.Random(2).randbytes(size))
     device.run(tick)
     assert ticks(device) == 1
     assert len(warnings) == 1
@@ -209,7 +209,8 @@ def test_damage_that_shows_later_is_found_then(tmp_path: Path) -> None:
 def test_what_was_set_aside_is_erased_when_the_epoch_has_ended(tmp_path: Path) -> None:
     """It has values in it: they are overwritten, as they would have been."""
     path = tmp_path / "device.db"
-    path.write_bytes(b"value " * 1000)
+    opened(path).run(tick)
+    path.write_bytes(path.read_bytes()[:100] + b"value " * 1000)
     device = opened(path)
     device.run(tick)
     aside = tmp_path / "device.db.damaged"
@@ -219,7 +220,7 @@ def test_what_was_set_aside_is_erased_when_the_epoch_has_ended(tmp_path: Path) -
     assert aside.exists()
     device.erase_set_aside(NOW + 1)
     assert not aside.exists()
-    assert linked.read_bytes() == bytes(6000)
+    assert linked.read_bytes()[100:] == bytes(6000)
 
 
 def test_what_a_killed_process_left_half_done_is_undone(tmp_path: Path) -> None:
@@ -243,16 +244,17 @@ def test_what_a_killed_process_left_half_done_is_undone(tmp_path: Path) -> None:
 
 
 def test_a_journal_goes_with_its_file(tmp_path: Path) -> None:
-    """Where a damaged file has one, it is set aside too, and not played into the new file."""
-    path, journal = tmp_path / "device.db", tmp_path / "device.db-journal"
+    """Where a damaged file has one, it is overwritten and removed, and not played into the new file."""
+    path, journal, linked = tmp_path / "device.db", tmp_path / "device.db-journal", tmp_path / "link"
     device = opened(path)
     device.run(tick)
-    journal.write_bytes(b"half done")
+    journal.write_bytes(bytes.fromhex("d9d505f920a163d7") + b"a value")
+    linked.hardlink_to(journal)
     device._set_aside("for a test")
-    assert (tmp_path / "device.db.damaged-journal").read_bytes() == b"half done"
     assert not journal.exists()
+    assert linked.read_bytes() == bytes(15)
     device.erase_set_aside(NOW + 1)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [linked]
 
 
 def test_a_file_that_is_removed_in_use_takes_its_epoch_with_it(tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def test_of_two_processes_that_find_the_damage_one_sets_the_file_aside(tmp_path:
     first, second = opened(path, warnings), opened(path, warnings)
     first.run(tick)
     second.run(tick)
-    path.write_bytes(b"no database " * 1000)
+    path.write_bytes(path.read_bytes()[:100] + b"no database " * 1000)
     first.run(tick)
     second.run(tick)
     assert ticks(first) == ticks(second) == 2
