@@ -79,7 +79,8 @@ def test_a_delta_is_never_left_out() -> None:
     """Gaussian noise has no worst ratio: the sentences are of twice e^epsilon, and name the chance of more."""
     text = (
         '[collection]\nname = "x"\nepoch = "1d"\nowner = "a@b.example"\n[budget]\nepoch = 9\n'
-        '[metrics.m]\nkind = "vector"\ndescription = "It"\ndimensions = 2\nclip = 1\nnorm = "l2"\nepsilon = 1\ndelta = 1e-6\nfleet = 1000\n'
+        '[metrics.m]\nkind = "vector"\ndescription = "It"\n'
+        'dimensions = 2\nclip = 1\nnorm = "l2"\nepsilon = 1\ndelta = 1e-6\nfleet = 1000\n'
     )
     told = " ".join(reveals(Collection.loads(text).metrics["m"]))
     assert "But for a chance of 2e-06, what a device sends is not more than 5.44 times as likely" in told
