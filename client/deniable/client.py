@@ -53,7 +53,11 @@ _PATIENCE = 1.0
 """The application's threads wait so long for a state file that another process holds."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
-_LOST = (
+_LOST_CONSENT = (
+    "the state file was lost, and with it what this device's person has said: nothing is collected until "
+    "Client.set_consent() says it again, or Client.start_over() that the application's word is enough"
+)
+_LOST_LEDGER = (
     "what this device has spent and remembered was lost with its state file: what has a memory, a delta or a "
     "lifetime's budget is not answered until Client.start_over() is called, with the person's consent"
 )
@@ -233,12 +237,12 @@ class Client:
     def start_over(self) -> None:
         """Go on although the state file was damaged, or removed in use: budgets and memories begin at nothing.
 
-        What was spent and remembered before is not known any more. What has a memory, a delta or a lifetime's budget
-        is therefore not answered before this is called. Ask the person first: their device may tell more than it has
-        promised to.
+        What was spent, remembered and said before is not known any more. Until this is called nothing is collected
+        without a new word of the person's (`set_consent`), and what has a memory, a delta or a lifetime's budget is
+        not answered. Ask the person first: their device may tell more than it has promised to, or they have said no.
         """
         try:
-            self._state.run(start_over, _PATIENCE)
+            self._change(start_over)
         except StateError as error:
             self._fail(error)
 
@@ -262,7 +266,7 @@ class Client:
             for what, times in self._counts.items():
                 counts[what] = counts.get(what, 0) + times
         waiting = self._look(self._count_waiting, 0)
-        trouble = self._trouble or (_LOST if self._look(self._is_held, False) else "")
+        trouble = self._trouble or self._look(self._loss, "")
         return Status(self._consent, trouble, waiting, counts)
 
     def close(self, timeout: float | None = None) -> None:
@@ -340,9 +344,11 @@ class Client:
             self._fail(error)
             return otherwise
 
-    def _is_held(self, connection: Connection) -> bool:
-        """Whether some metric waits for `start_over`."""
-        return bool(_lasting(self.collection)) and lost(connection)
+    def _loss(self, connection: Connection) -> str:
+        """What waits for somebody's word since the state file was lost."""
+        if consents.is_lost(connection):
+            return _LOST_CONSENT
+        return _LOST_LEDGER if _lasting(self.collection) and lost(connection) else ""
 
     def _count_waiting(self, connection: Connection) -> int:
         return outbox.waiting(connection, self.collection.name)[0]
@@ -402,8 +408,7 @@ class Client:
             erased = epochs.erase(connection) + outbox.clear(connection)
             count(connection, "erased without consent", erased)
             self._state.erase_set_aside(float("inf"))
-        elif self._is_held(connection):
-            self._say(_LOST)
+        self._say(self._loss(connection))
         self._consent = consent
 
     def _write(self, *, everything: bool = False, patience: float = 10.0) -> None:

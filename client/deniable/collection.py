@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 
 from deniable._section import (
     Section,
+    a_chance,
     a_flag,
-    a_number,
+    a_limit,
     a_text,
     an_epsilon,
     distinct_texts,
@@ -328,10 +329,10 @@ class _Reader:
         section = self._root.section("budget")
         if not section.has("epoch"):
             section.wrong("epoch", f"missing; what the metrics spend in an epoch adds up to {float(spent):.15g}")
-        epoch = section.take("epoch", _a_limit, None)
-        lifetime = section.take("lifetime", _a_limit, None)
-        epoch_delta = section.take("epoch_delta", _a_chance, _EPOCH_DELTA)
-        lifetime_delta = section.take("lifetime_delta", _a_chance, _LIFETIME_DELTA)
+        epoch = section.take("epoch", a_limit, None)
+        lifetime = section.take("lifetime", a_limit, None)
+        epoch_delta = section.take("epoch_delta", a_chance, _EPOCH_DELTA)
+        lifetime_delta = section.take("lifetime_delta", a_chance, _LIFETIME_DELTA)
         section.finish()
         if epoch is None or epoch_delta is None or lifetime_delta is None:
             return None
@@ -388,20 +389,6 @@ def _check_name(section: Section, key: str, name: str) -> None:
         _a_name(name)
     except ValueError as error:
         section.wrong(key, str(error))
-
-
-def _a_limit(value: Any) -> Fraction:
-    limit = a_number(value)
-    if limit <= 0:
-        raise ValueError(f"must be greater than 0, not {value}")
-    return limit
-
-
-def _a_chance(value: Any) -> Fraction:
-    chance = a_number(value)
-    if not 0 < chance < 1:
-        raise ValueError(f"must lie between 0 and 1, not at {value}")
-    return chance
 
 
 def _a_date(value: Any) -> date:

@@ -141,6 +141,7 @@ def test_a_state_that_is_lost_is_no_new_budget(tmp_path: Path, collection: Colle
     path, clock, given = tmp_path / "app.db", Clock(), 0
     for _ in range(10):
         with client(path, collection, clock) as device:
+            device.set_consent(Consent.GRANTED)
             device.record("m", True)
             device.flush(0.2)
             given += any(charge.start // DAY == clock.now // DAY for charge in device.ledger())
@@ -157,7 +158,8 @@ def test_a_state_that_is_lost_is_no_new_budget(tmp_path: Path, collection: Colle
         clock.now += DAY
     assert given == 1
     with client(path, collection, clock) as device:
-        assert "start_over" in device.status().trouble
+        device.set_consent(Consent.GRANTED)
+        assert "memory, a delta or a lifetime's budget" in device.status().trouble
         clock.now += DAY
         device.start_over()
         assert device.status().trouble == ""
@@ -172,17 +174,50 @@ def test_a_loss_is_told_once_and_with_the_next_step(tmp_path: Path, caplog: pyte
     path, clock = tmp_path / "app.db", Clock()
     client(path, asking(), clock).close()
     damage(path)
+    with client(path, asking(), clock) as device:
+        device.set_consent(Consent.GRANTED)
     for start in range(3):
+        caplog.clear()
         with client(path, asking(), clock) as device:
             device.flush(0.1)
-        assert caplog.text.count("start_over()") == start + 1
+        assert caplog.text.count("start_over()") == 1, start
+    caplog.clear()
     with client(path, asking(budget=""), clock) as device:
         assert device.status().trouble == ""
         clock.now += DAY
         device.record("m", True)
         device.flush(0.1)
         assert len(device.ledger()) == 1
-    assert caplog.text.count("start_over()") == 3
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("word", ["the person's", "the application's"])
+def test_a_no_that_is_lost_is_no_yes(tmp_path: Path, word: str) -> None:
+    """A person has said no; their device's file is damaged; the application starts with a yes of its own, as ever.
+
+    Nothing is collected until the person says so, or the application says that it knows what has happened.
+    """
+    path, clock = tmp_path / "app.db", Clock()
+    with client(path, asking(budget=""), clock) as device:
+        device.set_consent(Consent.WITHHELD)
+    damage(path)
+    for _ in range(2):
+        with client(path, asking(budget=""), clock) as device:
+            assert device.consent is Consent.WITHHELD
+            assert "set_consent" in device.status().trouble
+            clock.now += DAY
+            device.record("m", True)
+            assert device.flush(0.1)
+            assert device.ledger() == []
+    with client(path, asking(budget=""), clock) as device:
+        if word == "the person's":
+            device.set_consent(Consent.GRANTED)
+        else:
+            device.start_over()
+        assert (device.consent, device.status().trouble) == (Consent.GRANTED, "")
+        device.record("m", True)
+        device.flush(0.1)
+        assert len(device.ledger()) == 1
 
 
 def test_fresh_answers_without_a_lifetime_lose_an_epoch_and_no_more() -> None:
