@@ -193,12 +193,15 @@ class State:
             _migrate(connection)
             return connection
         self._let_go()
+        before = self.identity
         with _opening:
             connection = self._open_ours(self.path)
         try:
             if not self._checked:
                 _check(connection)
             _migrate(connection, self._clock() if self._lost else None)
+            if before not in {None, self.identity} and get(connection, "not_before") is None:
+                _migrate(connection, self._clock())  # it took the place of the one in use, and does not know it
         except BaseException:
             self._let_go()
             raise
@@ -214,17 +217,15 @@ class State:
             found, lost = statefile.prepare(path, _MIGRATIONS[0])
             self._lost = self._lost or lost
         self.identity = found
-        connection = self._connect(path)
-        if statefile.look(path) != found:
-            connection.close()
-            raise BusyError(f"{path}: another file has just taken its name")
-        self._connection = connection
+        self._connection = connection = self._connect(path)
         _connected.add(self)
         return connection
 
     def _connect(self, where: str | Path) -> sqlite3.Connection:
         connection = sqlite3.connect(where, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
+            if self.path is not None and statefile.look(self.path) != self.identity:
+                raise BusyError(f"{self.path}: another file has just taken its name")
             for pragma in (
                 "journal_mode = DELETE",
                 "synchronous = EXTRA",

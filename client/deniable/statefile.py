@@ -60,7 +60,10 @@ def absolute(path: str | Path) -> Path:
             f"state: {str(path)!r} is another file in every directory that the program is started in, and each would "
             'have budgets of its own; give an absolute path, such as deniable.state_path("my-application")'
         )
-    return path.parent.resolve() / path.name
+    try:
+        return path.parent.resolve() / path.name
+    except (OSError, RuntimeError):  # links that lead nowhere: what is wrong is told when it is opened
+        return path
 
 
 def state_path(application: str) -> Path:

@@ -214,6 +214,15 @@ def test_a_relative_name_is_refused_with_the_next_step() -> None:
             client(name)
 
 
+def test_links_that_lead_nowhere_are_trouble_and_nothing_else(tmp_path: Path) -> None:
+    """A directory that is a link to itself is told of as any other that can not be used."""
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with client(loop / "app.db") as device:
+        assert "loop" in device.status().trouble
+        assert not device.flush(0.1)
+
+
 def test_a_change_of_directory_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither does a directory that is linked, when the link changes: the file is the one of the construction."""
     for name in ("one", "two"):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from deniable import StateError, state
-from deniable.state import State, count, get, health, put, reading
+from deniable.state import State, count, get, health, lost, put, reading, start_over
 
 NOW = 1_800_000_000.0
 
@@ -266,6 +266,38 @@ def test_a_file_that_is_removed_in_use_takes_its_epoch_with_it(tmp_path: Path) -
     device.run(tick)
     assert ticks(device) == 1
     assert device.run(lambda connection: get(connection, "not_before")) == NOW
+
+
+def test_a_file_that_is_replaced_in_use_takes_its_epoch_with_it(tmp_path: Path) -> None:
+    """Removed, and begun anew by another process, or an older copy brought back: what was known is not in it.
+
+    One that was begun by another process because of a damage knows that, and is taken as it is.
+    """
+    path, older = tmp_path / "device.db", tmp_path / "older.db"
+    opened(path).run(tick)
+    older.write_bytes(path.read_bytes())
+    for removed in (True, False):
+        device = opened(path)
+        device.run(tick)
+        path.unlink() if removed else older.rename(path)
+        opened(path).run(tick)
+        assert not opened(path).run(lost)
+        device.run(tick)
+        assert opened(path).run(lost)
+        device.run(start_over)
+        device.run(tick)
+        assert not device.run(lost)
+        device.close()
+        path.unlink()
+        opened(path).run(tick)
+    first, second = opened(path), opened(path)
+    first.run(tick)
+    second.run(tick)
+    path.write_bytes(path.read_bytes()[:100] + b"damage " * 1000)
+    opened(path).run(start_over)
+    first.run(tick)
+    second.run(tick)
+    assert not first.run(lost)
 
 
 def test_of_two_processes_that_find_the_damage_one_sets_the_file_aside(tmp_path: Path) -> None:
