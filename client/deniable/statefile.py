@@ -31,7 +31,6 @@ JOURNAL = "-journal"
 ASIDE = ".damaged"
 
 _HEADER = 100
-_SQLITE = b"SQLite format 3\0"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _OPEN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 _CHUNK = 1 << 20
@@ -108,25 +107,61 @@ def prepare(path: Path, first: str) -> tuple[Identity, bool]:
         _require_regular(each)
     _require_journal(beside(path, JOURNAL))
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | _OPEN, 0o600)
     try:
-        found = os.fstat(descriptor)
-        _require(descriptor, path, first)
-        if hasattr(os, "fchmod"):
-            os.fchmod(descriptor, 0o600)
-    finally:
-        os.close(descriptor)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | _OPEN, 0o600))
+    except FileExistsError:
+        require_ours(path, first)
+        _close_to_others(path)
+    found = path.lstat()
     return (found.st_dev, found.st_ino), found.st_size == 0 and look(aside) is not None
 
 
 def require_ours(path: Path, first: str) -> None:
-    """StateError for a stranger, and where there is no file."""
+    """StateError for a stranger, and where there is no file. An empty file is ours: who empties one has deleted it.
+
+    SQLite looks first, without locks and without playing anything back: were the file another database that this
+    process has open, to open and close it here would take all locks off it.
+    """
     _require_regular(path)
+    if path.lstat().st_size == 0:
+        return
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as found:
+            ours = found.execute("PRAGMA application_id").fetchone() == (MARK,) or _is_first_layout(found, first)
+        sort = "the database of another application"
+    except (sqlite3.Error, UnicodeDecodeError):
+        ours, sort = _read(path)[68:72] == MARK.to_bytes(4, "big"), "not a state file"
+    if not ours:
+        raise StrangerError(path, sort)
+
+
+def _read(path: Path) -> bytes:
+    """The first bytes of a file."""
     descriptor = os.open(path, os.O_RDONLY | _OPEN)
     try:
-        _require(descriptor, path, first)
+        return os.read(descriptor, _HEADER)
     finally:
         os.close(descriptor)
+
+
+def _is_first_layout(found: sqlite3.Connection, first: str) -> bool:
+    """Whether a database has exactly our first tables."""
+    schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
+    if found.execute("PRAGMA user_version").fetchone() != (1,):
+        return False
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(first)
+        return bool(found.execute(schema).fetchall() == made.execute(schema).fetchall())
+
+
+def _close_to_others(path: Path) -> None:
+    """Let nobody but its owner read or write it."""
+    if stat.S_IMODE(path.lstat().st_mode) != 0o600 and hasattr(os, "fchmod"):
+        descriptor = os.open(path, os.O_RDONLY | _OPEN)
+        try:
+            os.fchmod(descriptor, 0o600)
+        finally:
+            os.close(descriptor)
 
 
 def beside(path: Path, suffix: str) -> Path:
@@ -156,41 +191,11 @@ _SORTS = {
 def _require_journal(path: Path) -> None:
     """What has the name of a journal is one: SQLite would delete it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | _OPEN)
+        begin = _read(path)[: len(_JOURNAL_MAGIC)]
     except FileNotFoundError:
         return
-    try:
-        if os.read(descriptor, len(_JOURNAL_MAGIC)) not in {b"", bytes(len(_JOURNAL_MAGIC)), _JOURNAL_MAGIC}:
-            raise StrangerError(path, "not the journal of a state file")
-    finally:
-        os.close(descriptor)
-
-
-def _require(descriptor: int, path: Path, first: str) -> None:
-    """StateError unless an open file is ours, or empty: who empties a file has deleted it."""
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
-        raise StrangerError(path, "not a state file")
-    header = os.read(descriptor, _HEADER)
-    marked = header[68:72] == MARK.to_bytes(4, "big")
-    if not header or marked or (header.startswith(_SQLITE) and _is_first_layout(path, first)):
-        return
-    sort = "the database of another application" if header.startswith(_SQLITE) else "not a state file"
-    raise StrangerError(path, sort)
-
-
-def _is_first_layout(path: Path, first: str) -> bool:
-    """Whether a database has exactly our first tables; it is looked at without locks, and nothing is played back."""
-    schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
-    with closing(sqlite3.connect(":memory:")) as made:
-        made.executescript(first)
-        expected = made.execute(schema).fetchall()
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)) as found:
-            ours: bool = found.execute(schema).fetchall() == expected
-            return ours and found.execute("PRAGMA user_version").fetchone() == (1,)
-    except (sqlite3.Error, UnicodeDecodeError):
-        return False
+    if begin not in {b"", bytes(len(_JOURNAL_MAGIC)), _JOURNAL_MAGIC}:
+        raise StrangerError(path, "not the journal of a state file")
 
 
 def set_aside(path: Path, first: str, now: float) -> None:

@@ -327,3 +327,18 @@ def test_opening_a_file_again_takes_nobodys_lock_away(tmp_path: Path) -> None:
     assert said == ["database is locked\n"]
     assert device.run(charges) == []
     device.close()
+
+
+def test_a_database_that_is_refused_keeps_its_locks(tmp_path: Path) -> None:
+    """An application gives its own database by mistake, in the middle of a transaction: nobody writes into that."""
+    path = tmp_path / "app.db"
+    database(path)
+    own = sqlite3.connect(path, isolation_level=None)
+    own.execute("BEGIN IMMEDIATE")
+    with client(path) as device:
+        assert "another application" in device.status().trouble
+    with pytest.raises(StateError):
+        read(path)
+    said = subprocess.run([sys.executable, "-c", WRITER, path], capture_output=True, text=True).stdout
+    own.close()
+    assert said == "database is locked\n"
