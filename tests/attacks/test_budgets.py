@@ -220,8 +220,8 @@ def test_a_no_that_is_lost_is_no_yes(tmp_path: Path, word: str) -> None:
         assert len(device.ledger()) == 1
 
 
-def test_fresh_answers_without_a_lifetime_lose_an_epoch_and_no_more() -> None:
-    """Nothing of theirs has to last longer than an epoch."""
+def test_a_state_that_was_not_lost_is_not_started_over() -> None:
+    """An application that calls it at every start, just in case, changes nothing and is not counted."""
     state = State(None)
     assert not state.run(lost)
     state.run(start_over)

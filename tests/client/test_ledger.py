@@ -161,11 +161,12 @@ def test_old_lines_are_added_up_and_still_count() -> None:
 
 
 def test_whatever_the_clock_does_no_epoch_is_overspent() -> None:
-    """After 1,000 jumps of clock and epoch length no moment is over budget, and none was spoken of twice."""
+    """After 1,000 jumps of clock, epoch length and name no moment is over budget, and none was spoken of twice."""
     chance = random.Random(7)
     state = State(None)
-    collections = [Collection.loads(TEXT.replace('"1d"', f'"{epoch}"').replace("lifetime = 10.0", "lifetime = 60.0"))
-                   for epoch in ("1h", "1d", "7d")]  # fmt: skip
+    text = TEXT.replace("lifetime = 10.0", "lifetime = 60.0")
+    collections = [Collection.loads(text.replace('"1d"', f'"{epoch}"').replace('"ledger"', f'"{name}"'))
+                   for epoch in ("1h", "1d", "7d") for name in ("ledger", "renamed")]  # fmt: skip
     for _ in range(1000):
         collection = chance.choice(collections)
         moment = chance.randrange(60 * DAY)
