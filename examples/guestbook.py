@@ -81,7 +81,7 @@ def main() -> None:
     client = deniable.Client(
         deniable.Collection.load(Path(__file__).with_name("guestbook.toml")),
         endpoint=options.endpoint,
-        state=options.data / "telemetry.db",
+        state=options.data.absolute() / "telemetry.db",  # as its book: the workers' own, not a person's
         consent=deniable.Consent.GRANTED if options.telemetry == "on" else deniable.Consent.WITHHELD,
     )
     Guestbook.metrics, Guestbook.book = Metrics(client), options.data / "book.txt"

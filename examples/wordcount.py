@@ -20,7 +20,7 @@ COUNTERS: dict[str, Callable[[str], int]] = {
     "characters": len,
 }
 ENDPOINT = os.environ.get("WORDCOUNT_ENDPOINT", "127.0.0.1:8470")
-STATE = Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state")) / "wordcount" / "telemetry.db"
+STATE = deniable.state_path("wordcount")
 
 
 def main() -> int:

@@ -362,6 +362,10 @@ def _check(options: Any) -> None:
         table(("metric", "kind", "mechanism", "epsilon", "what is asked"), rows, (False, False, False, True, False))
     )
     print(f"\nA device spends at most {spent:.4g} an epoch, of a budget of {float(collection.budget.epoch):.4g}.")
+    if delta := sum(float(metric.kind.delta) for metric in collection.metrics.values()):
+        budget = collection.budget
+        epoch, ever = float(budget.epoch_delta), float(budget.lifetime_delta)
+        print(f"Its deltas add up to {delta:g} an epoch, of a budget of {epoch:g}, and {ever:g} ever.")
     for finding in findings(collection):
         print(f"- {finding}")
     why = list(reasons(collection))
@@ -476,7 +480,9 @@ def _ledger(options: Any) -> None:
     ]
     print(table(("metric", "paid for", "epsilon", "about"), rows, (False, True, True, False)))
     total = sum(own.epsilon for charges in spent.values() for own in charges)
-    print(f"\nThis device has spent {total:.6g} in all.")
+    deltas = sum(own.delta for charges in spent.values() for own in charges)
+    and_delta = f", and delta {deltas:.6g}," if deltas else ""
+    print(f"\nThis device has spent {total:.6g}{and_delta} in all.")
 
 
 def _day(seconds: int) -> str:

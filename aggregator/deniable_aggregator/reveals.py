@@ -2,6 +2,10 @@
 
 Someone who sees a report and held an answer to have the chance c holds it, afterwards, to have at most
 e^eps c / (e^eps c + 1 - c): Bayes' rule at the worst ratio that the mechanism allows.
+
+Where a metric has a delta, no ratio holds for every report. What holds: the chance of a report whose ratio is more
+than 2 e^eps is at most 2 delta, because P(R | a) - e^eps P(R | b) <= delta for the set R of those reports, and
+e^eps P(R | b) < P(R | a) / 2. So the sentences are those of twice the ratio, and name the chance.
 """
 
 from __future__ import annotations
@@ -53,6 +57,9 @@ def _how(metric: Metric) -> Iterator[str]:
 
 
 def _odds(metric: Metric) -> Iterator[str]:
+    if metric.kind.delta:
+        yield from _odds_but_for(metric)
+        return
     whole = float(metric.epsilon)
     once = float(metric.instantaneous or metric.epsilon)
     yield (
@@ -71,14 +78,31 @@ def _odds(metric: Metric) -> Iterator[str]:
         )
 
 
+def _odds_but_for(metric: Metric) -> Iterator[str]:
+    """The odds of an answer that has a delta."""
+    epsilon, delta = float(metric.epsilon), float(metric.kind.delta)
+    yield (
+        f"But for a chance of {2 * delta:g}, what a device sends is not more than {2 * math.exp(epsilon):,.2f} times "
+        f"as likely with its own answer as with any other (epsilon {metric.epsilon}, delta {delta:g})."
+    )
+    twice = epsilon + math.log(2)
+    yield (
+        f"But for that chance, someone who sees one report and held an answer to be an even bet is at most "
+        f"{_percent(believed(0.5, twice))} sure of it afterwards; one who gave it {_percent(_RARE)} gives it at most "
+        f"{_percent(believed(_RARE, twice))}."
+    )
+
+
 def _repeated(metric: Metric) -> Iterator[str]:
     if metric.memoize and not metric.instantaneous:
         yield "A device says the same in every epoch: watching it for longer tells no more while its answer stays."
     elif not metric.memoize:
-        week = believed(0.5, _WEEK * float(metric.epsilon))
+        delta = float(metric.kind.delta)
+        week = believed(0.5, _WEEK * float(metric.epsilon) + (math.log(2) if delta else 0.0))
+        but = f", but for a chance of {2 * _WEEK * delta:g}" if delta else ""
         yield (
             "Every epoch is answered afresh: someone who could tell that reports come from one device would be up to "
-            f"{_percent(week)} sure after {_WEEK} of them. Reports carry nothing that would tell."
+            f"{_percent(week)} sure after {_WEEK} of them{but}. Reports carry nothing that would tell."
         )
 
 

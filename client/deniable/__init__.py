@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         UnknownMetricError,
     )
     from deniable.ledger import Charge
+    from deniable.statefile import state_path
     from deniable.transcript import Entry
     from deniable.upload import Credentials
 
@@ -50,6 +51,7 @@ __all__ = [
     "StateError",
     "Status",
     "UnknownMetricError",
+    "state_path",
 ]
 
 _ROOMS = {
@@ -68,6 +70,7 @@ _ROOMS = {
         "UnknownMetricError",
     ),
     "ledger": ("Charge",),
+    "statefile": ("state_path",),
     "transcript": ("Entry",),
     "upload": ("Credentials",),
 }

@@ -115,6 +115,22 @@ def a_number(value: Any) -> Fraction:
     return rational(value)
 
 
+def a_limit(value: Any) -> Fraction:
+    """A number greater than 0."""
+    limit = a_number(value)
+    if limit <= 0:
+        raise ValueError(f"must be greater than 0, not {value}")
+    return limit
+
+
+def a_chance(value: Any) -> Fraction:
+    """A number between 0 and 1, neither included."""
+    chance = a_number(value)
+    if not 0 < chance < 1:
+        raise ValueError(f"must lie between 0 and 1, not at {value}")
+    return chance
+
+
 def an_epsilon(value: Any) -> Epsilon:
     """What an answer costs."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):

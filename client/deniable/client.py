@@ -33,7 +33,7 @@ from deniable.collection import Collection
 from deniable.consent import Consent
 from deniable.errors import StateError, UnknownMetricError
 from deniable.ledger import Charge, charges, settle
-from deniable.state import BusyError, State, count, get, health, put
+from deniable.state import BusyError, State, count, get, health, lost, put, start_over
 from deniable.transcript import Entry
 from deniable.upload import Credentials
 
@@ -53,6 +53,14 @@ _PATIENCE = 1.0
 """The application's threads wait so long for a state file that another process holds."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
+_LOST_CONSENT = (
+    "the state file was lost, and with it what this device's person has said: nothing is collected until "
+    "Client.set_consent() says it again, or Client.start_over() that the application's word is enough"
+)
+_LOST_LEDGER = (
+    "what this device has spent and remembered was lost with its state file: what has a memory, a delta or a "
+    "lifetime's budget is not answered until Client.start_over() is called, with the person's consent"
+)
 _LAST_PART = 0.25
 """Of the time that a close may take, what is left when an upload under way is cut short."""
 
@@ -84,7 +92,7 @@ class Status:
     consent: Consent
     """What the person has agreed to."""
     trouble: str
-    """Why nothing can be collected or answered at the moment; empty where all is well."""
+    """Why something can not be collected or answered at the moment, and what helps; empty where all is well."""
     waiting: int
     """Batches that have not been acknowledged."""
     counts: Mapping[str, int]
@@ -226,6 +234,18 @@ class Client:
             self._uploader.cut()
         self._start()
 
+    def start_over(self) -> None:
+        """Go on although the state file was damaged, or removed in use: budgets and memories begin at nothing.
+
+        What was spent, remembered and said before is not known any more. Until this is called nothing is collected
+        without a new word of the person's (`set_consent`), and what has a memory, a delta or a lifetime's budget is
+        not answered. Ask the person first: their device may tell more than it has promised to, or they have said no.
+        """
+        try:
+            self._change(start_over)
+        except StateError as error:
+            self._fail(error)
+
     @property
     def consent(self) -> Consent:
         """What the person has agreed to, as far as this process knows."""
@@ -245,7 +265,9 @@ class Client:
         with self._lock:
             for what, times in self._counts.items():
                 counts[what] = counts.get(what, 0) + times
-        return Status(self._consent, self._trouble, self._look(self._count_waiting, 0), counts)
+        waiting = self._look(self._count_waiting, 0)
+        trouble = self._trouble or self._look(self._loss, "")
+        return Status(self._consent, trouble, waiting, counts)
 
     def close(self, timeout: float | None = None) -> None:
         """Write what was recorded and stop; waits at most this long, and for an upload under way no longer."""
@@ -322,6 +344,12 @@ class Client:
             self._fail(error)
             return otherwise
 
+    def _loss(self, connection: Connection) -> str:
+        """What waits for somebody's word since the state file was lost."""
+        if consents.is_lost(connection):
+            return _LOST_CONSENT
+        return _LOST_LEDGER if _lasting(self.collection) and lost(connection) else ""
+
     def _count_waiting(self, connection: Connection) -> int:
         return outbox.waiting(connection, self.collection.name)[0]
 
@@ -380,6 +408,7 @@ class Client:
             erased = epochs.erase(connection) + outbox.clear(connection)
             count(connection, "erased without consent", erased)
             self._state.erase_set_aside(float("inf"))
+        self._say(self._loss(connection))
         self._consent = consent
 
     def _write(self, *, everything: bool = False, patience: float = 10.0) -> None:
@@ -516,10 +545,15 @@ class Client:
             self._trouble = "a forked process without a state file collects nothing"
 
 
+def _lasting(collection: Collection) -> list[str]:
+    """What of a collection needs a file that remembers."""
+    lasting = [f"memoize of {metric.name}" for metric in collection.metrics.values() if metric.memoize]
+    lasting += ["the budget of a lifetime"] if collection.budget.lifetime is not None else []
+    return lasting + [f"the delta of {metric.name}" for metric in collection.metrics.values() if metric.kind.delta]
+
+
 def _check_forgetful(collection: Collection) -> None:
     """Refuse promises that a device that forgets with every start can not keep."""
-    broken = [f"memoize of {metric.name}" for metric in collection.metrics.values() if metric.memoize]
-    broken += ["the budget of a lifetime"] if collection.budget.lifetime is not None else []
-    if broken:
+    if broken := _lasting(collection):
         raise ValueError(f"state: name a file, or {' and '.join(broken)} would be forgotten with every start")
     _log.info("deniable: without a state file every start spends anew, in the same epoch too")

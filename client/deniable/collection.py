@@ -27,8 +27,9 @@ from typing import Any, NamedTuple
 
 from deniable._section import (
     Section,
+    a_chance,
     a_flag,
-    a_number,
+    a_limit,
     a_text,
     an_epsilon,
     distinct_texts,
@@ -55,6 +56,8 @@ _MOST_SEGMENTS = 256
 _MOST_COLUMNS = 1 << 16
 _RECALLED = 8
 _MOST_RECALLED = 1024
+_EPOCH_DELTA = Fraction(1, 10**5)
+_LIFETIME_DELTA = Fraction(1, 10**3)
 
 
 class Report(NamedTuple):
@@ -131,6 +134,10 @@ class Budget:
     """In one epoch, over all metrics."""
     lifetime: Fraction | None
     """Ever; None: no such limit."""
+    epoch_delta: Fraction = _EPOCH_DELTA
+    """Of delta, in one epoch."""
+    lifetime_delta: Fraction = _LIFETIME_DELTA
+    """Of delta, ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,18 +329,27 @@ class _Reader:
         section = self._root.section("budget")
         if not section.has("epoch"):
             section.wrong("epoch", f"missing; what the metrics spend in an epoch adds up to {float(spent):.15g}")
-        epoch = section.take("epoch", _a_limit, None)
-        lifetime = section.take("lifetime", _a_limit, None)
+        epoch = section.take("epoch", a_limit, None)
+        lifetime = section.take("lifetime", a_limit, None)
+        epoch_delta = section.take("epoch_delta", a_chance, _EPOCH_DELTA)
+        lifetime_delta = section.take("lifetime_delta", a_chance, _LIFETIME_DELTA)
         section.finish()
-        if epoch is None:
+        if epoch is None or epoch_delta is None or lifetime_delta is None:
             return None
+        deltas = sum((metric.kind.delta for metric in metrics), Fraction(0))
+        if deltas > epoch_delta:
+            section.wrong(
+                "epoch_delta",
+                f"the deltas of the metrics add up to {float(deltas):g} an epoch, more than the budget of "
+                f"{float(epoch_delta):g}: raise it, or lower a delta",
+            )
         if spent > epoch:
             section.wrong(
                 "epoch",
                 f"the metrics spend {float(spent):.15g} an epoch, more than the budget of {float(epoch):.15g}: "
                 "raise it, lower an epsilon or ask less",
             )
-        return Budget(epoch, lifetime)
+        return Budget(epoch, lifetime, epoch_delta, lifetime_delta)
 
 
 def _placed(error: tomllib.TOMLDecodeError, text: str) -> str:
@@ -373,13 +389,6 @@ def _check_name(section: Section, key: str, name: str) -> None:
         _a_name(name)
     except ValueError as error:
         section.wrong(key, str(error))
-
-
-def _a_limit(value: Any) -> Fraction:
-    limit = a_number(value)
-    if limit <= 0:
-        raise ValueError(f"must be greater than 0, not {value}")
-    return limit
 
 
 def _a_date(value: Any) -> date:

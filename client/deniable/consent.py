@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import sqlite3
 
-from deniable.state import get, put
+from deniable.state import get, lost, put
 
-__all__ = ["Consent", "recall", "remember"]
+__all__ = ["Consent", "is_lost", "recall", "remember"]
 
 
 class Consent(enum.Enum):
@@ -35,8 +35,15 @@ def remember(connection: sqlite3.Connection, consent: Consent) -> None:
 
 def recall(connection: sqlite3.Connection) -> Consent | None:
     """What the person has last said; None where they have not been asked. What can not be read is a no."""
+    if is_lost(connection):
+        return Consent.WITHHELD
     kept = get(connection, "consent")
     try:
         return None if kept is None else Consent(kept)
     except ValueError:
         return Consent.WITHHELD
+
+
+def is_lost(connection: sqlite3.Connection) -> bool:
+    """Whether the person may have said something that was lost with a state file, and has not said it again."""
+    return lost(connection) and get(connection, "consent") is None

@@ -22,10 +22,10 @@ from typing import Any
 from deniable import outbox, transcript
 from deniable.collection import Collection, Metric, Report
 from deniable.errors import BudgetExceededError
-from deniable.ledger import Ledger
+from deniable.ledger import Cost, Ledger
 from deniable.memo import Memo
 from deniable.outbox import Batch
-from deniable.randomness import WORD, shuffle, word
+from deniable.randomness import WORD, renew, shuffle, word
 from deniable.state import count
 
 __all__ = ["Sealing", "end_of", "erase", "keep", "seal"]
@@ -97,6 +97,7 @@ def seal(
     )
     sealed = []
     for epoch in dict.fromkeys(row[0] for row in rows):
+        renew()
         states = {metric: state for number, metric, state in rows if number == epoch}
         answers = list(_answers(connection, collection, epoch, states))
         shuffle(answers)
@@ -136,7 +137,7 @@ def _bring_back(connection: sqlite3.Connection, collection: Collection, current:
 
 def _answers(
     connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, str]
-) -> Iterator[tuple[Metric, Report, int]]:
+) -> Iterator[tuple[Metric, Report, Cost]]:
     ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
     for name, state in states.items():
         try:
@@ -155,7 +156,7 @@ def _answers(
         yield metric, report, cost
 
 
-def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) -> tuple[Report, int]:
+def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) -> tuple[Report, Cost]:
     """One answer with its cost; of a memoized metric the one that was given to this value before.
 
     The first time that is drawn, charged and remembered.
@@ -166,7 +167,9 @@ def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) 
     column, chosen = metric.encode(value, memo.draws(metric).__next__)
     recalled = memo.recall(metric, column, chosen)
     reserves = 0 if memo.known(metric) else metric.recalled
-    cost = ledger.charge(metric, epoch, remembered=recalled is not None, reserves=reserves)
+    cost = ledger.charge(
+        metric, epoch, remembered=recalled is not None, reserves=reserves, question=memo.question(metric)
+    )
     if recalled is None:
         recalled = column, column.mechanism.remember(chosen)
         memo.remember(metric, column, chosen, recalled[1])

@@ -40,7 +40,7 @@ class Memo:
 
     def draws(self, metric: Metric) -> Iterator[int]:
         """Words for one question: random, and the same every time."""
-        question = self._question(metric).hex()
+        question = self.question(metric).hex()
         for number in itertools.count():
             yield int.from_bytes(self._hmac("draw", question, number)[:8], "little")
 
@@ -48,7 +48,7 @@ class Memo:
         """What is remembered of an input, or, when no more is remembered, of the latest; None where it is new."""
         row = self._row("key = ?", self._key(metric, column, chosen))
         if row is None and self.known(metric) >= metric.recalled:
-            row = self._row("question = ?", self._question(metric))
+            row = self._row("question = ?", self.question(metric))
         if row is None:
             return None
         place, remembered = row
@@ -57,14 +57,14 @@ class Memo:
     def known(self, metric: Metric) -> int:
         """How many answers are remembered of a question."""
         query = "SELECT count(*) FROM memo WHERE question = ?"
-        return int(self._connection.execute(query, (self._question(metric),)).fetchone()[0])
+        return int(self._connection.execute(query, (self.question(metric),)).fetchone()[0])
 
     def remember(self, metric: Metric, column: Column, chosen: int, remembered: int) -> None:
         """Remember for good."""
         stored = remembered.to_bytes(-(-remembered.bit_length() // 8), "little")
         self._connection.execute(
             "INSERT INTO memo (key, question, place, remembered) VALUES (?, ?, ?, ?)",
-            (self._key(metric, column, chosen), self._question(metric), metric.columns.index(column), stored),
+            (self._key(metric, column, chosen), self.question(metric), metric.columns.index(column), stored),
         )
 
     def _row(self, condition: str, value: bytes) -> tuple[int, bytes] | None:
@@ -72,11 +72,12 @@ class Memo:
         row: tuple[int, bytes] | None = self._connection.execute(query, (value,)).fetchone()
         return row
 
-    def _question(self, metric: Metric) -> bytes:
+    def question(self, metric: Metric) -> bytes:
+        """What a metric means, in its collection."""
         return self._hmac("question", metric.name, meaning(metric))
 
     def _key(self, metric: Metric, column: Column, chosen: int) -> bytes:
-        return self._hmac("answer", self._question(metric).hex(), metric.columns.index(column), f"{chosen:x}")
+        return self._hmac("answer", self.question(metric).hex(), metric.columns.index(column), f"{chosen:x}")
 
     def _hmac(self, *about: object) -> bytes:
         text = json.dumps([self._collection, *about], sort_keys=True)

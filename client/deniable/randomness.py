@@ -6,7 +6,8 @@ words:
 
 Words are drawn from `os.urandom` 512 at a time (13 ns a word instead of 300) and taken out of the buffer with
 `list.pop`, which is atomic: two threads can not take the same word. A fork drops the child's copy of the buffer,
-so that parent and child never share noise.
+so that parent and child never share noise. Neither do two copies of a virtual machine, which no program is told of:
+an epoch is sealed with words that were drawn for it (`renew`), and not with what was left over before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
-__all__ = ["FINE", "WORD", "FineCoin", "below", "coin", "shuffle", "word"]
+__all__ = ["FINE", "WORD", "FineCoin", "below", "coin", "renew", "shuffle", "word"]
 
 _Item = TypeVar("_Item")
 
@@ -42,6 +43,11 @@ def word() -> int:
             return _take()
         except IndexError:
             _buffer.extend(_BUFFERED.unpack(os.urandom(_BUFFERED.size)))
+
+
+def renew() -> None:
+    """Let the next word be drawn from the operating system after this moment."""
+    _buffer.clear()
 
 
 def coin(threshold: int) -> bool:

@@ -3,15 +3,16 @@
 words:
   run         do some work in one transaction: all of it is in the file, or nothing of it
   set aside   a damaged file is renamed to NAME.damaged, erased when the epoch has ended, and a new one is begun
-  spent       a file that is begun in the place of another knows nothing of what that one spent: it refuses to
-              spend anything on the epoch in which it was begun, or on any before (`not_before`)
+  lost        a file that is begun in the place of another knows nothing of what that one spent and remembered: it
+              refuses to spend anything on the epoch in which it was begun, or on any before (`not_before`), and
+              until somebody says so (`start_over`) anything on what has a memory or the budget of a lifetime
   health      how often what has happened to this device's answers; counts, never values
 
 Only its owner can read the file. What is deleted is overwritten (`secure_delete`), there is no write-ahead log to
 keep a copy, and nothing spills to temporary files. A transaction is on the disk when it has ended, the removal of
 its journal too (`synchronous = EXTRA`): what was sent has been charged even where the power fails. Several processes
 of one application can share the file. No connection crosses a fork: it is closed before, and opened anew on both
-sides.
+sides. What is not ours is refused and left as it is (see statefile.py).
 
 A file that can not be written (a full disk, a read-only directory) makes `run` fail, and nothing else: what is to be
 written stays with the caller. Nothing is ever answered on a ledger that is not on the disk.
@@ -23,14 +24,16 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from deniable import statefile
 from deniable.errors import StateError
 
-__all__ = ["BusyError", "State", "count", "get", "health", "put", "reading"]
+__all__ = ["BusyError", "State", "count", "get", "health", "lost", "put", "reading", "start_over"]
 
 _Result = TypeVar("_Result")
 
@@ -58,6 +61,21 @@ _MIGRATIONS = (
         answer TEXT NOT NULL, conclusion TEXT NOT NULL);
     CREATE TABLE health (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE ledger RENAME TO first_ledger;
+    CREATE TABLE ledger (
+        start INTEGER, metric TEXT, collection TEXT, seconds INTEGER NOT NULL,
+        cost INTEGER NOT NULL, share INTEGER NOT NULL, reserve INTEGER NOT NULL,
+        delta_cost INTEGER NOT NULL, delta_share INTEGER NOT NULL, delta_reserve INTEGER NOT NULL,
+        PRIMARY KEY (start, metric, collection)) WITHOUT ROWID;
+    INSERT INTO ledger SELECT start, metric, collection, seconds, cost, share, reserve, 0, 0, 0 FROM first_ledger;
+    DROP TABLE first_ledger;
+    ALTER TABLE settled ADD COLUMN delta_cost INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE settled ADD COLUMN delta_reserve INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE transcript ADD COLUMN delta_cost INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE question (metric TEXT, question BLOB, PRIMARY KEY (metric, question)) WITHOUT ROWID;
+    PRAGMA application_id = 1156127409;
+    """,
 )
 """What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise."""
 
@@ -66,7 +84,27 @@ _BUSY_SECONDS = 0.05
 _PATIENCE_SECONDS = 10.0
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_SUFFIXES = ("", "-journal")
+
+_opening = threading.Lock()
+"""Held while a file is opened, closed, or found out to be ours."""
+_connected: weakref.WeakSet[State] = weakref.WeakSet()
+"""Those that have their files open. Whoever opens and closes such a file otherwise, if only to look at it, takes all
+locks of SQLite's off it: so files that this process has open are not looked at again."""
+
+
+def _forget_connected() -> None:
+    global _opening  # noqa: PLW0603
+    _opening = threading.Lock()
+    _connected.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_connected)
+
+
+def _is_known(found: statefile.Identity | None) -> bool:
+    """Whether this process has that file open, and so has found out that it is ours."""
+    return found is not None and any(state.identity == found for state in _connected)
 
 
 class BusyError(StateError):
@@ -86,15 +124,16 @@ class State:
         clock: Callable[[], float] = time.time,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else statefile.absolute(path)
         self._name = "the state in memory" if path is None else str(path)
         self._clock = clock
         self._warn = warn
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[int, int] | None = None
+        self.identity: statefile.Identity | None = None
+        """Which file it has opened last."""
         self._checked = False
-        self._spent = False
+        self._lost = False
         self._ended = False
 
     def run(self, work: Callable[[sqlite3.Connection], _Result], patience: float = _PATIENCE_SECONDS) -> _Result:
@@ -147,63 +186,68 @@ class State:
         return result
 
     def _open(self) -> sqlite3.Connection:
-        if self._connection is not None and self._identity == self._seen():
+        if self._connection is not None and (self.path is None or self.identity == statefile.look(self.path)):
             return self._connection
         if self.path is None:
             self._connection = connection = self._connect(":memory:")
             _migrate(connection)
             return connection
-        if self._identity is not None and self._seen() is None:
-            self._spent = True  # removed while in use, and what it knew with it
         self._let_go()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-        self.path.chmod(0o600)
-        self._identity = self._seen()
-        connection = self._connect(self.path)
+        before = self.identity
+        with _opening:
+            connection = self._open_ours(self.path)
         try:
             if not self._checked:
                 _check(connection)
-            _migrate(connection, self._clock() if self._spent else None)
+            _migrate(connection, self._clock() if self._lost else None)
+            if before not in {None, self.identity} and get(connection, "not_before") is None:
+                _migrate(connection, self._clock())  # it took the place of the one in use, and does not know it
         except BaseException:
-            connection.close()
+            self._let_go()
             raise
-        self._connection, self._checked, self._spent = connection, True, False
+        self._checked, self._lost = True, False
+        return connection
+
+    def _open_ours(self, path: Path) -> sqlite3.Connection:
+        """Connect to the file, which is begun where there is none; StateError where it is not ours."""
+        found = statefile.look(path)
+        if found is None and self.identity is not None:
+            self._lost = True  # removed while in use, and what it knew with it
+        if found is None or not _is_known(found):
+            found, lost = statefile.prepare(path, _MIGRATIONS[0])
+            self._lost = self._lost or lost
+        self.identity = found
+        self._connection = connection = self._connect(path)
+        _connected.add(self)
         return connection
 
     def _connect(self, where: str | Path) -> sqlite3.Connection:
         connection = sqlite3.connect(where, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode = DELETE", "synchronous = EXTRA", "secure_delete = ON", "temp_store = MEMORY"):
-            connection.execute(f"PRAGMA {pragma}")
-        return connection
-
-    def _seen(self) -> tuple[int, int] | None:
-        """Which file has the name now; None where there is none."""
-        if self.path is None:
-            return None
         try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
+            if self.path is not None and statefile.look(self.path) != self.identity:
+                raise BusyError(f"{self.path}: another file has just taken its name")
+            for pragma in (
+                "journal_mode = DELETE",
+                "synchronous = EXTRA",
+                "secure_delete = ON",
+                "temp_store = MEMORY",
+            ):
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _set_aside(self, reason: str) -> None:
         with self._lock:
             self._let_go()
             self._checked = False
             assert self.path is not None
-            if self._identity != self._seen():
-                return  # another process was faster
-            for suffix in reversed(_SUFFIXES):  # a journal without its file would be played into the new one
-                aside = _beside(self.path, ".damaged" + suffix)
-                try:
-                    _beside(self.path, suffix).replace(aside)
-                    os.utime(aside, (self._clock(),) * 2)
-                except FileNotFoundError:
-                    continue
-                except OSError as error:
-                    raise StateError(f"{self._name}: {error}") from error
-            self._spent = True
+            with _opening:
+                if self.identity != statefile.look(self.path):
+                    return  # another process was faster
+                statefile.set_aside(self.path, _MIGRATIONS[0], self._clock())
+            self._lost = True
         self._warn(
             f"{reason}: set aside as {self.path}.damaged until the epoch ends; what it knew of this device's "
             "spending is lost, and so nothing is answered for this epoch"
@@ -211,33 +255,25 @@ class State:
 
     def erase_set_aside(self, before: float) -> None:
         """Overwrite and remove what was set aside before a time: it has values in it."""
-        if self.path is None:
-            return
-        for suffix in _SUFFIXES:
-            path = _beside(self.path, ".damaged" + suffix)
-            try:
-                if path.stat().st_mtime < before:
-                    with path.open("r+b") as file:  # in place: a file that is cut first is written elsewhere
-                        file.write(bytes(path.stat().st_size))
-                        file.flush()
-                        os.fsync(file.fileno())
-                    path.unlink()
-            except OSError:
-                continue
+        if self.path is not None:
+            statefile.erase(self.path, _MIGRATIONS[0], before)
 
     def close(self) -> None:
         """Close the file; who still runs something opens it for as long as that takes. What was in memory is gone."""
         with self._lock:
             self._ended = True
-            if self._connection is not None:
+            if self.path is None and self._connection is not None:
                 self._connection.close()
                 self._connection = None
+            self._let_go()
 
     def _let_go(self) -> None:
         """Close the file until it is needed again; what is in memory stays."""
         if self._connection is not None and self.path is not None:
-            self._connection.close()
-            self._connection = None
+            with _opening:
+                self._connection.close()
+                self._connection = None
+                _connected.discard(self)
 
     def before_fork(self) -> None:
         """Let no connection, and no lock of SQLite's, cross the fork."""
@@ -265,17 +301,13 @@ def _check(connection: sqlite3.Connection) -> None:
         raise _DamagedError(f"the state file is damaged: {found}")
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
-
-
 def _version(connection: sqlite3.Connection) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
 
 
-def _migrate(connection: sqlite3.Connection, spent_at: float | None = None) -> None:
-    if _version(connection) == len(_MIGRATIONS) and spent_at is None:
+def _migrate(connection: sqlite3.Connection, lost_at: float | None = None) -> None:
+    if _version(connection) == len(_MIGRATIONS) and lost_at is None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -286,8 +318,9 @@ def _migrate(connection: sqlite3.Connection, spent_at: float | None = None) -> N
             for statement in migration.split(";"):
                 connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
-        if spent_at is not None:
-            put(connection, "not_before", max(spent_at, get(connection, "not_before") or 0.0))
+        if lost_at is not None:
+            put(connection, "not_before", max(lost_at, get(connection, "not_before") or 0.0))
+            put(connection, "lost", lost_at)
         connection.execute("COMMIT")
     finally:
         connection.rollback()
@@ -299,13 +332,23 @@ def reading(path: str | Path) -> Iterator[sqlite3.Connection]:
 
     Nothing is written but what a process that died has left half done, which SQLite undoes when it opens the file.
     """
+    whole = Path(path).absolute()
     try:
-        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=rw", uri=True)) as connection:
+        with _opening:
+            found = statefile.look(whole)
+            if not _is_known(found):
+                statefile.require_ours(whole, _MIGRATIONS[0])
+        with closing(sqlite3.connect(f"{whole.as_uri()}?mode=rw", uri=True)) as connection:
             connection.execute("PRAGMA query_only = ON")
-            if _version(connection) != len(_MIGRATIONS):
-                raise StateError(f"{path}: not a state file of this version of deniable")
+            if (version := _version(connection)) != len(_MIGRATIONS):
+                raise StateError(
+                    f"{path}: written by another version of deniable (schema {version}, here {len(_MIGRATIONS)}); "
+                    "start the application once with this one, or look with that one"
+                )
             yield connection
-    except sqlite3.Error as error:
+    except statefile.StrangerError as error:
+        raise StateError(f"{path}: can not be read as a state file: {error.what}") from error
+    except (sqlite3.Error, OSError) as error:
         raise StateError(f"{path}: can not be read as a state file: {error}") from error
 
 
@@ -318,6 +361,18 @@ def get(connection: sqlite3.Connection, key: str) -> Any:
 def put(connection: sqlite3.Connection, key: str, value: float | str | bytes) -> None:
     """Know it from now on."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def lost(connection: sqlite3.Connection) -> bool:
+    """Whether what was spent and remembered before this file was begun is not known, and nobody has said to go on."""
+    return get(connection, "lost") is not None
+
+
+def start_over(connection: sqlite3.Connection) -> None:
+    """Go on with a ledger and a memo that begin at nothing."""
+    if lost(connection):
+        connection.execute("DELETE FROM meta WHERE key = 'lost'")
+        count(connection, "started over")
 
 
 def count(connection: sqlite3.Connection, name: str, times: int = 1) -> None:

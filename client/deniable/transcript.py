@@ -15,17 +15,18 @@ import math
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from deniable.collection import Collection, Metric, Report
-from deniable.ledger import epsilon_of
+from deniable.ledger import Cost
 from deniable.mechanisms import Mechanism
 from deniable.state import reading
 
 __all__ = ["Entry", "add", "conclusion", "entries", "erase_before", "mark", "of_batch", "read", "withdraw"]
 
 WAITING, SENT, STORED, REFUSED = "waiting", "sent", "stored", "refused"
-_FIELDS = "collection, metric, start, seconds, answer, conclusion, fate, cost"
+_FIELDS = "collection, metric, start, seconds, answer, conclusion, fate, cost, delta_cost"
 _EXACT = 256
 """Up to so many answers their probabilities are spelt out."""
 
@@ -50,9 +51,12 @@ class Entry:
     """What became of it: sent, stored or refused; waiting in what is about to be sent."""
     epsilon: float
     """What it cost; 0 where the answer is remembered, and was paid for before."""
+    delta: float = 0.0
+    """The delta that it cost; for most kinds of question none."""
 
     def __str__(self) -> str:
-        return f"{self.metric}: {self.fate} {self.answer} at epsilon {self.epsilon:g}; {self.conclusion}"
+        delta = f" and delta {self.delta:g}" if self.delta else ""
+        return f"{self.metric}: {self.fate} {self.answer} at epsilon {self.epsilon:g}{delta}; {self.conclusion}"
 
 
 def add(
@@ -60,7 +64,7 @@ def add(
     collection: Collection,
     epoch: int,
     batch_id: bytes,
-    answers: Iterable[tuple[Metric, Report, int]],
+    answers: Iterable[tuple[Metric, Report, Cost]],
 ) -> None:
     """Note a batch's reports with their costs."""
     seconds = collection.epoch_seconds
@@ -68,21 +72,29 @@ def add(
         place = report.column - metric.columns[0].number
         mechanism = metric.columns[place].mechanism
         answer = metric.kind.describe(place, mechanism, report.payload)
-        concluded = conclusion(mechanism, report.payload)
-        row = (batch_id, WAITING, collection.name, metric.name, epoch * seconds, seconds, cost, answer, concluded)
-        connection.execute("INSERT INTO transcript VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        concluded = conclusion(mechanism, report.payload, metric.kind.delta)
+        about = (batch_id, WAITING, collection.name, metric.name, epoch * seconds, seconds)
+        row = (*about, cost.epsilon, answer, concluded, cost.delta)
+        connection.execute("INSERT INTO transcript VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def conclusion(mechanism: Mechanism, payload: int) -> str:
-    """How much likelier some answers make this payload than others."""
+def conclusion(mechanism: Mechanism, payload: int, delta: Fraction = Fraction(0)) -> str:
+    """How much likelier some answers make this payload than others.
+
+    Where there is a delta, a report that tells more than twice e^epsilon comes with a chance of 2 delta at most: the
+    excess of one answer's chances over e^epsilon times another's adds up to delta, and of such reports at least half
+    of the chance is excess.
+    """
     inputs = mechanism.inputs
     if not (mechanism.plain and mechanism.shape.size == inputs <= _EXACT):
         told = getattr(
             mechanism, "fresh", mechanism
         ).epsilon  # of what is remembered, a report tells no more than that
-        times = math.exp(min(float(told), float(mechanism.epsilon)))
+        times = math.exp(min(float(told), float(mechanism.epsilon))) * (2 if delta else 1)
+        but = f", but for a chance of {2 * float(delta):.2g}" if delta else ""
         return (
-            f"of two answers to be confused, neither leads to this more than {times:.3g} times as often as the other"
+            f"of two answers to be confused, neither leads to this more than {times:.3g} times as often as the "
+            f"other{but}"
         )
     own, *others = (
         float(mechanism.probability(payload, value))
@@ -132,8 +144,8 @@ def of_batch(connection: sqlite3.Connection, batch_id: bytes) -> list[Entry]:
 def _entries(connection: sqlite3.Connection, condition: str, value: str | bytes) -> list[Entry]:
     query = f"SELECT {_FIELDS} FROM transcript WHERE {condition} ORDER BY number"  # noqa: S608
     made = []
-    for collection, metric, start, seconds, answer, concluded, fate, cost in connection.execute(query, (value,)):
-        made.append(Entry(collection, metric, start, seconds, answer, concluded, fate, epsilon_of(cost)))
+    for collection, metric, start, seconds, answer, concluded, fate, *cost in connection.execute(query, (value,)):
+        made.append(Entry(collection, metric, start, seconds, answer, concluded, fate, *Cost(*cost).told()))
     return made
 
 

@@ -218,13 +218,12 @@ class _Apart(Uploader):
 
         if getattr(sys, "frozen", False) or not sys.executable:
             return Outcome(True, "unreachable", _LONG_WAIT, "a forked process leaves uploading to the next start")
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", "from deniable.upload import main; main()"],
+        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-I", "-c", _ALONE, *_importable()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         with self._process as process:
             if self._cut:
@@ -241,6 +240,16 @@ class _Apart(Uploader):
         self._cut = True
         if self._process is not None:
             self._process.kill()
+
+
+_ALONE = "import sys; sys.path[:] = sys.argv[1:]; from deniable.upload import main; main()"
+"""What a process of its own runs. It is isolated (-I): it imports nothing from the directory that it works in."""
+
+
+def _importable() -> list[str]:
+    """Where this process imports from, in its order; not where that is another place in another directory."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return [*(place for place in sys.path if os.path.isabs(place)), own]
 
 
 def main(instruction: IO[str] = sys.stdin, answer: IO[str] = sys.stdout) -> None:

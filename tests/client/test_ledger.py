@@ -101,11 +101,12 @@ def test_the_budget_of_an_epoch_holds() -> None:
 
 
 def test_the_budget_of_a_lifetime_holds() -> None:
-    """At ln 3 an answer, ten epsilon are nine answers, ever; other collections have their own."""
+    """At ln 3 an answer, ten epsilon are nine answers, ever, to whatever collection."""
     state = State(None)
     given = [charged(state, DAILY, metric, epoch) for epoch in range(20) for metric in ("one", "two")]
     assert given == [True] * 9 + [False] * 31
-    assert charged(state, OTHER, "one", 3)
+    assert not charged(state, OTHER, "one", 30)
+    assert charged(state, RICH, "one", 30), "who promises no such limit has none"
 
 
 def test_what_is_remembered_costs_nothing_and_has_its_line() -> None:
@@ -160,11 +161,12 @@ def test_old_lines_are_added_up_and_still_count() -> None:
 
 
 def test_whatever_the_clock_does_no_epoch_is_overspent() -> None:
-    """After 1,000 jumps of clock and epoch length no moment is over budget, and none was spoken of twice."""
+    """After 1,000 jumps of clock, epoch length and name no moment is over budget, and none was spoken of twice."""
     chance = random.Random(7)
     state = State(None)
-    collections = [Collection.loads(TEXT.replace('"1d"', f'"{epoch}"').replace("lifetime = 10.0", "lifetime = 60.0"))
-                   for epoch in ("1h", "1d", "7d")]  # fmt: skip
+    text = TEXT.replace("lifetime = 10.0", "lifetime = 60.0")
+    collections = [Collection.loads(text.replace('"1d"', f'"{epoch}"').replace('"ledger"', f'"{name}"'))
+                   for epoch in ("1h", "1d", "7d") for name in ("ledger", "renamed")]  # fmt: skip
     for _ in range(1000):
         collection = chance.choice(collections)
         moment = chance.randrange(60 * DAY)

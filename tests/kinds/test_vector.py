@@ -120,7 +120,7 @@ def test_other_values_are_not_taken(value: object, says: str) -> None:
 
 def test_a_delta_that_would_expose_someone_is_refused() -> None:
     """In a fleet of the stated size, which has to be stated; with l1 there is nothing to state."""
-    for delta, exposed in (("1e-6", 1), ("0.00002", 20)):
+    for delta, exposed in (("1e-6", 1), ("0.00001", 10)):
         (problem,) = refused("vector", L2.replace("1e-8", delta))
         assert problem.startswith(
             f"one.delta: of a fleet of 1000000 devices it may expose {exposed}: take less than "

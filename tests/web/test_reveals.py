@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from scipy import stats
 
 from deniable import Collection
 from deniable.kinds import KINDS
@@ -72,3 +73,36 @@ def test_every_kind_has_sentences(kind: str) -> None:
     told = sentences(kind)
     assert "2.72 times as likely" in told
     assert "73.11% sure" in told
+
+
+def test_a_delta_is_never_left_out() -> None:
+    """Gaussian noise has no worst ratio: the sentences are of twice e^epsilon, and name the chance of more."""
+    text = (
+        '[collection]\nname = "x"\nepoch = "1d"\nowner = "a@b.example"\n[budget]\nepoch = 9\n'
+        '[metrics.m]\nkind = "vector"\ndescription = "It"\n'
+        'dimensions = 2\nclip = 1\nnorm = "l2"\nepsilon = 1\ndelta = 1e-6\nfleet = 1000\n'
+    )
+    told = " ".join(reveals(Collection.loads(text).metrics["m"]))
+    assert "But for a chance of 2e-06, what a device sends is not more than 5.44 times as likely" in told
+    assert "(epsilon 1, delta 1e-06)" in told
+    assert (
+        "But for that chance, someone who sees one report and held an answer to be an even bet is at most 84.46% sure"
+        in told
+    )
+    assert "after 7 of them, but for a chance of 1.4e-05." in told
+
+
+def test_twice_the_odds_are_exceeded_with_twice_delta_at_most() -> None:
+    """For Gaussian noise at the least deviation that keeps epsilon and delta, by the normal distribution's tails.
+
+    The logarithm of the ratio is normal, its mean half its variance: where that is 1 / deviation^2 (a sensitivity of
+    one), delta is P(L > epsilon) - e^epsilon P(-L > epsilon).
+    """
+    for epsilon in (0.1, 1.0, 4.0, 8.0):
+        for deviation in (0.2, 0.5, 1.0, 2.0, 4.0, 20.0, 60.0):
+            mean = 1 / (2 * deviation**2)
+            spread = 1 / deviation
+            delta = stats.norm.sf((epsilon - mean) / spread) - math.exp(epsilon) * stats.norm.sf(
+                (epsilon + mean) / spread
+            )
+            assert stats.norm.sf((epsilon + math.log(2) - mean) / spread) <= 2 * delta

@@ -8,8 +8,9 @@ words:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
-from deniable import Collection, Metric
+from deniable import Budget, Collection, Metric
 from deniable.kinds import Category, Quantity
 
 __all__ = ["findings", "reasons"]
@@ -24,8 +25,34 @@ def findings(collection: Collection) -> Iterator[str]:
         yield f"a budget of {float(collection.budget.epoch):g} an epoch protects next to nothing: aim below {_MANY:g}"
     if collection.budget.lifetime is None:
         yield "no lifetime budget: a device that reports for years spends without end; consider [budget] lifetime"
+    yield from _deltas(collection)
     for metric in collection.metrics.values():
         yield from _metric(metric)
+        yield from _never(metric, collection.budget)
+
+
+def _deltas(collection: Collection) -> Iterator[str]:
+    """How soon fresh answers reach the lifetime's budget of delta."""
+    fresh = sum((metric.kind.delta for metric in collection.metrics.values() if not metric.memoize), Fraction(0))
+    if fresh:
+        most = collection.budget.lifetime_delta
+        yield (
+            f"a lifetime's budget of delta of {float(most):g} is spent after {most // fresh:,} epochs of answers: "
+            "then nothing that has a delta is answered any more; see [budget] lifetime_delta"
+        )
+
+
+def _never(metric: Metric, budget: Budget) -> Iterator[str]:
+    """Whether a remembered answer reserves more than there is."""
+    if not metric.memoize:
+        return
+    epsilon, delta = metric.recalled * metric.epsilon.value, metric.recalled * metric.kind.delta
+    for name, cost, most in (("epsilon", epsilon, budget.lifetime), ("delta", delta, budget.lifetime_delta)):
+        if most is not None and cost > most:
+            yield (
+                f"{metric.name}: is never answered: the {metric.recalled} answers that a device may remember cost "
+                f"{name} {float(cost):g}, and a lifetime's budget is {float(most):g}; see remembered_answers"
+            )
 
 
 def _metric(metric: Metric) -> Iterator[str]:

@@ -38,7 +38,7 @@ class Kind(ABC):
     instead: ClassVar[str | None] = None
     """A key of its own that takes the place of epsilon where it is given; `cost` says what comes of it."""
     delta: Fraction = Fraction(0)
-    """The chance, at most, that an answer tells more than epsilon allows."""
+    """The most by which the chance of any set of reports exceeds e^epsilon times that under another answer."""
     unit: str = ""
     """What a quantity is measured or counted in, as the file names it, such as "minutes"."""
 

@@ -4,7 +4,7 @@ words:
   norm    how long a vector is: "l2", the root of the sum of squares, or "l1", the sum of sizes
   clip    the greatest norm; a longer vector is shortened to it
   grid    how many steps of the public grid make a clip
-  delta   with l2: the chance, at most, that a report tells more than epsilon allows
+  delta   with l2: the most by which the chance of any set of reports exceeds what epsilon allows
   fleet   how many devices are expected: with so many, delta exposes fleet * delta of them
 """
 

@@ -3,8 +3,8 @@
 words:
   entry        a grid point; a vector's entries have the l2 norm `bound` at most
   sensitivity  how far two vectors lie apart at most: 2 bound
-  delta        the most by which P(out in R | a) exceeds e^eps P(out in R | b): with that chance, at most, a report
-               tells more than epsilon allows
+  delta        the most by which P(out in R | a) exceeds e^eps P(out in R | b), for any reports R: a report that is
+               more than 2 e^eps times likelier comes with a chance of 2 delta at most
   D(s)         the discrete Gaussian: P(x) proportional to e^(-x^2 / (2 s^2)) over the integers
   step         a draw X_i of D(s) from a table of whole thresholds over 2^128
   ladder       the noise: X_0 + 4 X_1 + 16 X_2 + ..., `levels` steps

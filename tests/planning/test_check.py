@@ -1,0 +1,54 @@
+"""What `deniable check` finds unwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deniable import Collection
+from deniable_aggregator.planning.check import findings
+from support.commands import deniable
+
+HEAD = '[collection]\nname = "c"\nepoch = "1d"\nowner = "o"\n[budget]\nepoch = 10\n'
+VECTOR = (
+    '[metrics.update]\nkind = "vector"\ndescription = "d"\ndimensions = 2\nclip = 1\nnorm = "l2"\n'
+    "epsilon = 1\ndelta = 1e-6\nfleet = 1000\n"
+)
+CATEGORY = (
+    '[metrics.one]\nkind = "category"\ndescription = "d"\nvalues = ["a", "b", "c", "d"]\n'
+    "epsilon = 1\nmemoize = true\n"
+)
+
+
+def found(text: str) -> list[str]:
+    """The findings of a collection, in a few words."""
+    return list(findings(Collection.loads(text)))
+
+
+def test_it_says_when_the_deltas_of_a_lifetime_are_spent() -> None:
+    """A limit that holds where the file says nothing does not come as a surprise after years."""
+    (told,) = found(HEAD + "lifetime = 9\n" + VECTOR)
+    assert "a lifetime's budget of delta of 0.001 is spent after 1,000 epochs of answers" in told
+    (told,) = found(HEAD + "lifetime = 9\nlifetime_delta = 0.5\n" + VECTOR)
+    assert "of 0.5 is spent after 500,000 epochs" in told
+
+
+def test_it_says_which_metric_is_never_answered() -> None:
+    """One whose memories would cost more than a lifetime may: it is refused from the first day on."""
+    (told,) = found(HEAD + "lifetime = 3.5\n" + CATEGORY)
+    assert told.startswith("one: is never answered: the 4 answers that a device may remember cost epsilon 4, and")
+    assert found(HEAD + "lifetime = 4\n" + CATEGORY) == []
+    (told,) = found(HEAD + "lifetime = 9\nlifetime_delta = 7e-6\n" + VECTOR + "memoize = true\n")
+    assert told.startswith(
+        "update: is never answered: the 8 answers that a device may remember cost delta 8e-06, and"
+    )
+
+
+def test_it_tells_what_the_deltas_add_up_to(tmp_path: Path) -> None:
+    """Beside what the epsilons do; where there is none, nothing is said of it."""
+    file = tmp_path / "metrics.toml"
+    file.write_text(HEAD + VECTOR)
+    assert (
+        "Its deltas add up to 1e-06 an epoch, of a budget of 1e-05, and 0.001 ever." in deniable("check", file).stdout
+    )
+    file.write_text(HEAD + CATEGORY)
+    assert "delta" not in deniable("check", file).stdout
