@@ -58,6 +58,15 @@ _MIGRATIONS = (
         answer TEXT NOT NULL, conclusion TEXT NOT NULL);
     CREATE TABLE health (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE queue ADD COLUMN ends INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE queue ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE queue ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 1;
+    UPDATE queue SET ends = coalesce(
+        (SELECT max(start + seconds) FROM transcript WHERE transcript.batch_id = queue.batch_id),
+        CAST(due AS INTEGER));
+    DELETE FROM meta WHERE key = 'failures';
+    """,
 )
 """What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise."""
 

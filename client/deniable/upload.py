@@ -2,7 +2,8 @@
 
 words:
   outcome    what became of a batch: stored, refused for good, or kept for later
-  uploader   a connection to one aggregator for as long as there is something to send
+  unstored   it is certain that a kept batch was not stored: no acknowledgement is outstanding
+  uploader   a connection to one aggregator for one batch: two batches on one connection are of one device
   gate       closed while the process forks: gRPC must not be at work then
   apart      in a process of its own: where gRPC has been loaded before a fork, it would hang in the child
 
@@ -49,10 +50,15 @@ METHOD = "/deniable.v1.ReportService/SubmitReports"
 ONCE = ("grpc.enable_retries", 0)
 """For channels of batches: a call is tried once, and the caller says when again. gRPC would repeat what never left;
 where a connection dies under many calls it does so without a pause, and its memory grows by gigabytes in seconds."""
+_OWN = ("grpc.use_local_subchannel_pool", 1)
+"""For the channel of one batch: gRPC would give it the connection of another channel that goes to the same place."""
 _LONG_WAIT = 3600.0
 """Before a refusal that only people can mend (credentials, an unknown collection) is tried again."""
-_LONGEST_WAIT = 86400.0
-"""No server can make a device wait longer."""
+_STEPS = (2.0, 60.0, 3600.0, 43200.0)
+"""What a server can ask for: the next one of these, and up to twice as much. A delay for each device would be a way
+to know it again; and no server can make a device wait for longer than a day."""
+_GROWTH = 4.0
+"""Every wait is so many times the one before."""
 _FORK_WAIT = 1.0
 """A fork waits at most so long for gRPC to be left."""
 _START_SECONDS = 20.0
@@ -104,8 +110,8 @@ class Outcome:
     """For a kept batch: how long the server asks to wait; None: as the backoff says."""
     advice: str = ""
     """For the log, once: what a person can do."""
-    alone: bool = False
-    """For a kept batch: whether others may still be taken."""
+    unstored: bool = False
+    """For a kept batch: whether it is certain that it was not stored."""
 
 
 _REFUSED = {
@@ -114,21 +120,32 @@ _REFUSED = {
         False, "out of time", advice="the aggregator no longer, or not yet, takes this epoch: is the clock right?"
     ),
     "FAILED_PRECONDITION": Outcome(
-        True, "unknown collection", _LONG_WAIT, "the aggregator does not know the collection", alone=True
+        True, "unknown collection", _LONG_WAIT, "the aggregator does not know the collection", unstored=True
     ),
-    "UNAUTHENTICATED": Outcome(True, "not authenticated", _LONG_WAIT, "the aggregator asks for credentials"),
-    "PERMISSION_DENIED": Outcome(True, "not permitted", _LONG_WAIT, "the aggregator does not take these credentials"),
-    "UNIMPLEMENTED": Outcome(True, "no such service", _LONG_WAIT, "the endpoint is no aggregator"),
+    "UNAUTHENTICATED": Outcome(
+        True, "not authenticated", _LONG_WAIT, "the aggregator asks for credentials", unstored=True
+    ),
+    "PERMISSION_DENIED": Outcome(
+        True, "not permitted", _LONG_WAIT, "the aggregator does not take these credentials", unstored=True
+    ),
+    "UNIMPLEMENTED": Outcome(True, "no such service", _LONG_WAIT, "the endpoint is no aggregator", unstored=True),
+    "RESOURCE_EXHAUSTED": Outcome(True, "not taken", unstored=True),
 }
+"""Every one of them says that the batch was not stored."""
+_NOT_CONNECTED = ("failed to connect to all addresses", "DNS resolution failed")
+"""How gRPC says that a call never left; in other words it may have, which is safe."""
 _UNREACHABLE = Outcome(True, "unreachable")
 _NOT_TAKEN = Outcome(True, "not taken")
 
 
-def backoff(failures: int, asked: float | None) -> float:
-    """Seconds until the next try after so many failures in a row: twice as many each time up to 15 minutes, jittered;
-    at least what the server asked for, and up to a fifth more."""
-    own = min(900.0, float(1 << min(failures, 10))) * (0.8 + 0.4 * word() / WORD)
-    return max(own, min(asked or 0.0, _LONGEST_WAIT) * (1.0 + 0.2 * word() / WORD))
+def backoff(failures: int, asked: float | None, longest: float) -> float:
+    """Seconds until a batch that has failed so often before is sent again: four times as many each time up to the
+    longest, half as many or half as many again; at least the step that the server's request comes to."""
+    own = min(longest, _GROWTH ** min(failures, 20)) * (0.5 + word() / WORD)
+    if not asked:
+        return own
+    step = next((step for step in _STEPS if step >= asked), _STEPS[-1])
+    return max(own, step * (1.0 + word() / WORD))
 
 
 def _load_grpc() -> None:
@@ -149,7 +166,7 @@ def _load_grpc() -> None:
 
 
 class Uploader:
-    """A channel to one aggregator; made and used on the upload thread, cut short from any."""
+    """A channel to one aggregator for one batch; made and used on the upload thread, cut short from any."""
 
     def __init__(self, endpoint: str, credentials: Credentials, deadline: float) -> None:
         self._endpoint = endpoint
@@ -183,7 +200,7 @@ class Uploader:
 
     def _open(self) -> grpc.Channel:
         if self._channel is None:
-            self._channel = self._credentials.channel(self._endpoint, [ONCE])
+            self._channel = self._credentials.channel(self._endpoint, [ONCE, _OWN])
         if self._cut:
             self._channel.close()
         return self._channel
@@ -201,7 +218,7 @@ class Uploader:
 
 
 class _Apart(Uploader):
-    """An uploader in a process of its own, a batch at a time."""
+    """An uploader in a process of its own."""
 
     def __init__(self, endpoint: str, credentials: Credentials, deadline: float) -> None:
         super().__init__(endpoint, credentials, deadline)
@@ -213,11 +230,13 @@ class _Apart(Uploader):
         self._process: subprocess.Popen[str] | None = None
 
     def send(self, request: bytes) -> Outcome | None:
-        """The same; a process that ends without a word has not reached anybody."""
+        """The same; of a process that ends without a word nobody knows what it has reached."""
         import subprocess
 
         if getattr(sys, "frozen", False) or not sys.executable:
-            return Outcome(True, "unreachable", _LONG_WAIT, "a forked process leaves uploading to the next start")
+            return Outcome(
+                True, "unreachable", _LONG_WAIT, "a forked process leaves uploading to the next start", unstored=True
+            )
         self._process = subprocess.Popen(
             [sys.executable, "-c", "from deniable.upload import main; main()"],
             stdin=subprocess.PIPE,
@@ -298,7 +317,7 @@ _inherited = False
 
 @contextlib.contextmanager
 def uploading(endpoint: str, credentials: Credentials, deadline: float) -> Iterator[Uploader]:
-    """An uploader, for as long as there is something to send."""
+    """An uploader for one batch."""
     uploader = (_Apart if _inherited else Uploader)(endpoint, credentials, deadline)
     with _gate.passing(uploader):
         yield uploader
@@ -338,7 +357,10 @@ def _refusal(call: grpc.Call) -> Outcome:
     code = call.code().name
     if code in _REFUSED:
         known = _REFUSED[code]
-        return replace(known, retry_after=max(known.retry_after or 0.0, _asked(call) or 0.0)) if known.keep else known
+        asked = max(known.retry_after or 0.0, _asked(call) or 0.0)
+        return replace(known, retry_after=asked or None) if known.keep else known
+    if code == "UNAVAILABLE" and str(call.details()).startswith(_NOT_CONNECTED):
+        return replace(_UNREACHABLE, unstored=True)
     return replace(
         _UNREACHABLE if code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"} else _NOT_TAKEN, retry_after=_asked(call)
     )
