@@ -19,7 +19,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -360,23 +361,28 @@ class Client:
 
     def _run(self) -> None:
         while not self._stopping:
-            try:
+            wait = _AGAIN_SECONDS
+            with self._surviving():
                 self._write()
                 wait = self._upload()
-            except StateError as error:
-                self._fail(error)
-                wait = _AGAIN_SECONDS
-            except Exception:  # noqa: BLE001 - telemetry must never end with an application's surprise
-                if "failed" not in self._said:
-                    self._said.add("failed")
-                    _log.exception("deniable: the worker failed; it goes on in a minute")
-                wait = _AGAIN_SECONDS
             # Something recorded shortens the wait to the write-behind time; a flush or a close ends it.
             if self._wake.wait(wait):
                 self._hurry.wait(self._settings.write_behind)
             self._wake.clear()
             self._hurry.clear()
-        self._send_missed()
+        with self._surviving():
+            self._send_missed()
+
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        try:
+            yield
+        except StateError as error:
+            self._fail(error)
+        except Exception:  # noqa: BLE001 - telemetry must never end with an application's surprise
+            if "failed" not in self._said:
+                self._said.add("failed")
+                _log.exception("deniable: the worker failed; it goes on in a minute")
 
     def _change(self, work: Callable[[Connection], None]) -> None:
         """Change what the person has agreed to, and do at once what follows from it."""
@@ -494,12 +500,9 @@ class Client:
         """
         if not self._missed or self._endpoint is None or not threading.main_thread().is_alive():
             return
-        try:
-            batch = self._state.run(partial(self._take, ending=True))
-            if batch is not None:
-                self._send(self._endpoint, batch)
-        except StateError as error:
-            self._fail(error)
+        batch = self._state.run(partial(self._take, ending=True))
+        if batch is not None:
+            self._send(self._endpoint, batch)
 
     def _take(self, connection: Connection, *, ending: bool = False) -> outbox.Batch | None:
         """The next batch that is due, unless the person has changed their mind, here or in another process."""

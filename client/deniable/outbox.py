@@ -21,12 +21,10 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from deniable import transcript
+from deniable import state, transcript
 from deniable.collection import Collection, Report
 from deniable.randomness import WORD, shuffle, word
 from deniable.rows import ROW_BYTES, encode_rows, encode_wide_rows
-from deniable.state import count, get
-from deniable.state import put as know
 
 __all__ = [
     "Batch",
@@ -154,7 +152,7 @@ def put(connection: sqlite3.Connection, collection: str, batch: Batch, *, ends: 
         (collection, most),
     ).rowcount
     if dropped:
-        count(connection, "dropped from a full queue", dropped)
+        state.count(connection, "dropped from a full queue", dropped)
         transcript.withdraw(connection)
 
 
@@ -172,7 +170,7 @@ def _leased(connection: sqlite3.Connection, batch: Batch, now: float, lease: flo
         "UPDATE queue SET due = ?, unanswered = unanswered + 1 WHERE batch_id = ?", (now + lease, batch.batch_id)
     )
     transcript.mark(connection, batch.batch_id, transcript.SENT)
-    know(connection, "left", now)
+    state.put(connection, "left", now)
     return batch
 
 
@@ -202,7 +200,7 @@ def take_missed(
     connection: sqlite3.Connection, batch_ids: Iterable[bytes], now: float, window: float, lease: float
 ) -> Batch | None:
     """Lease one of those that were missed before its new moment, unless another has left within a window's time."""
-    if abs(now - float(get(connection, "left") or 0.0)) < window:
+    if abs(now - float(state.get(connection, "left") or 0.0)) < window:
         return None
     for batch_id in batch_ids:  # they are in random order
         query = "SELECT batch_id, request FROM queue WHERE batch_id = ?"
@@ -223,7 +221,7 @@ def give_up(connection: sqlite3.Connection, collection: str, before: float) -> N
     chosen = connection.execute(f"SELECT batch_id FROM queue WHERE {old}", (collection, before)).fetchall()  # noqa: S608
     if chosen:
         connection.execute(f"DELETE FROM queue WHERE {old}", (collection, before))  # noqa: S608
-        count(connection, "too old to be taken", len(chosen))
+        state.count(connection, "too old to be taken", len(chosen))
         transcript.give_up(connection, [batch_id for (batch_id,) in chosen])
 
 
