@@ -472,11 +472,12 @@ class Client:
                     self._recorded[key] = state if later is None else self._asked[key[0]].merge(state, later)
 
     def _upload(self) -> float:
-        """Send a batch if one is due; the seconds until there is something to do again."""
+        """Send what is due; the seconds until there is something to do again."""
         if self._endpoint is not None and self._consent is Consent.GRANTED:
             batch = self._state.run(self._take)
-            if batch is not None:
+            while batch is not None:
                 self._send(self._endpoint, batch)
+                batch = None if self._stopping else self._state.run(self._take)
             with self._emptied:
                 self._emptied.notify_all()
         _, due = self._state.run(lambda connection: outbox.waiting(connection, self.collection.name))

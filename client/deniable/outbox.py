@@ -25,6 +25,7 @@ from deniable import state, transcript
 from deniable.collection import Collection, Report
 from deniable.randomness import WORD, shuffle, word
 from deniable.rows import ROW_BYTES, encode_rows, encode_wide_rows
+from deniable.wire import bytes_field, fields, number_field, tag_of
 
 __all__ = [
     "Batch",
@@ -68,75 +69,32 @@ class Batch:
     ) -> Batch:
         """The batch of some reports, which are in random order already."""
         reports, columns = list(reports), collection.columns
-        fields = [
-            _bytes_field(1, batch_id),
+        encoded = [
+            bytes_field(1, batch_id),
             b"\x11" + collection.digest.to_bytes(8, "little"),
-            _number_field(3, epoch),
-            _number_field(4, segment),
-            _bytes_field(5, encode_rows(reports, columns)),
+            number_field(3, epoch),
+            number_field(4, segment),
+            bytes_field(5, encode_rows(reports, columns)),
         ]
         for column, payload in encode_wide_rows(reports, columns):
-            fields.append(_bytes_field(6, _number_field(1, column) + _bytes_field(2, payload)))
-        return cls(batch_id, b"".join(fields))
+            encoded.append(bytes_field(6, number_field(1, column) + bytes_field(2, payload)))
+        return cls(batch_id, b"".join(encoded))
 
     def renewed(self) -> Batch:
         """The same reports under a new id and in another random order: nobody can tell that it was sent before."""
-        fields = _split(self.request)
-        head = [whole for tag, whole, _ in fields if tag not in {_ID, _ROWS, _WIDE_ROW}]
-        wide = [whole for tag, whole, _ in fields if tag == _WIDE_ROW]
-        packed = b"".join(value for tag, _, value in fields if tag == _ROWS)
+        parts = fields(self.request)
+        head = [whole for tag, whole, _ in parts if tag not in {_ID, _ROWS, _WIDE_ROW}]
+        wide = [whole for tag, whole, _ in parts if tag == _WIDE_ROW]
+        packed = b"".join(value for tag, _, value in parts if tag == _ROWS)
         rows = [packed[at : at + ROW_BYTES] for at in range(0, len(packed), ROW_BYTES)]
         shuffle(rows)
         shuffle(wide)
         batch_id = os.urandom(16)
-        encoded = [_bytes_field(1, batch_id), *head, _bytes_field(5, b"".join(rows)), *wide]
+        encoded = [bytes_field(1, batch_id), *head, bytes_field(5, b"".join(rows)), *wide]
         return Batch(batch_id, b"".join(encoded))
 
 
-_ID, _ROWS, _WIDE_ROW = 1 << 3 | 2, 5 << 3 | 2, 6 << 3 | 2
-
-
-def _split(request: bytes) -> list[tuple[int, bytes, bytes]]:
-    """The fields of a batch that `Batch.of` has made: the tag of each, the whole of it, its value."""
-    fields, start = [], 0
-    while start < len(request):
-        tag, at = _number(request, start)
-        if tag & 7 == 2:
-            length, at = _number(request, at)
-            end = at + length
-        else:
-            end = at + 8 if tag & 7 == 1 else _number(request, at)[1]
-        fields.append((tag, request[start:end], request[at:end]))
-        start = end
-    return fields
-
-
-def _number(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number > 0x7F:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)
-
-
-def _number_field(number: int, value: int) -> bytes:
-    """As proto3 has it: 0 is not sent."""
-    return _varint(number << 3) + _varint(value) if value else b""
-
-
-def _bytes_field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value if value else b""
+_ID, _ROWS, _WIDE_ROW = map(tag_of, (1, 5, 6))
 
 
 def put(connection: sqlite3.Connection, collection: str, batch: Batch, *, ends: int, due: float, most: int) -> None:

@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import IO, TYPE_CHECKING, cast
 
 from deniable.randomness import WORD, word
+from deniable.wire import fields, tag_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -55,8 +56,8 @@ _OWN = ("grpc.use_local_subchannel_pool", 1)
 _LONG_WAIT = 3600.0
 """Before a refusal that only people can mend (credentials, an unknown collection) is tried again."""
 _STEPS = (2.0, 60.0, 3600.0, 43200.0)
-"""What a server can ask for: the next one of these, and up to twice as much. A delay for each device would be a way
-to know it again; and no server can make a device wait for longer than a day."""
+"""What a server can ask for: the next one of these, and up to twice as much, a day at most. A delay for each device
+would be a name for it."""
 _GROWTH = 4.0
 """Every wait is so many times the one before."""
 _FORK_WAIT = 1.0
@@ -120,20 +121,19 @@ _REFUSED = {
         False, "out of time", advice="the aggregator no longer, or not yet, takes this epoch: is the clock right?"
     ),
     "FAILED_PRECONDITION": Outcome(
-        True, "unknown collection", _LONG_WAIT, "the aggregator does not know the collection", unstored=True
+        True, "unknown collection", _LONG_WAIT, "the aggregator does not know the collection"
     ),
-    "UNAUTHENTICATED": Outcome(
-        True, "not authenticated", _LONG_WAIT, "the aggregator asks for credentials", unstored=True
-    ),
-    "PERMISSION_DENIED": Outcome(
-        True, "not permitted", _LONG_WAIT, "the aggregator does not take these credentials", unstored=True
-    ),
-    "UNIMPLEMENTED": Outcome(True, "no such service", _LONG_WAIT, "the endpoint is no aggregator", unstored=True),
-    "RESOURCE_EXHAUSTED": Outcome(True, "not taken", unstored=True),
+    "UNAUTHENTICATED": Outcome(True, "not authenticated", _LONG_WAIT, "the aggregator asks for credentials"),
+    "PERMISSION_DENIED": Outcome(True, "not permitted", _LONG_WAIT, "the aggregator does not take these credentials"),
+    "UNIMPLEMENTED": Outcome(True, "no such service", _LONG_WAIT, "the endpoint is no aggregator"),
+    "RESOURCE_EXHAUSTED": Outcome(True, "not taken"),
 }
-"""Every one of them says that the batch was not stored."""
+"""What an aggregator says before it stores anything: whoever hears it knows that the batch was not stored."""
+_MADE_UP = {"PERMISSION_DENIED", "RESOURCE_EXHAUSTED"}
+"""What gRPC also says of a stream that was broken off on the way, and maybe stored. An aggregator gives details."""
+_DETAILS = "grpc-status-details-bin"
 _NOT_CONNECTED = ("failed to connect to all addresses", "DNS resolution failed")
-"""How gRPC says that a call never left; in other words it may have, which is safe."""
+"""How gRPC says that a call never left; by any other words it may have."""
 _UNREACHABLE = Outcome(True, "unreachable")
 _NOT_TAKEN = Outcome(True, "not taken")
 
@@ -358,7 +358,8 @@ def _refusal(call: grpc.Call) -> Outcome:
     if code in _REFUSED:
         known = _REFUSED[code]
         asked = max(known.retry_after or 0.0, _asked(call) or 0.0)
-        return replace(known, retry_after=asked or None) if known.keep else known
+        unstored = code not in _MADE_UP or _DETAILS in dict(call.trailing_metadata() or ())
+        return replace(known, retry_after=asked or None, unstored=unstored) if known.keep else known
     if code == "UNAVAILABLE" and str(call.details()).startswith(_NOT_CONNECTED):
         return replace(_UNREACHABLE, unstored=True)
     return replace(
@@ -372,7 +373,7 @@ def _asked(call: grpc.Call) -> float | None:
     pushback = str(trailer.get("grpc-retry-pushback-ms", ""))
     if pushback.removeprefix("-").isdecimal():
         return _LONG_WAIT if pushback.startswith("-") else int(pushback[:12]) / 1000
-    details = trailer.get("grpc-status-details-bin")
+    details = trailer.get(_DETAILS)
     return _retry_info(details) if isinstance(details, bytes) else None
 
 
@@ -383,36 +384,14 @@ def _retry_info(status: bytes) -> float | None:
     from google.protobuf.message import DecodeError
 
     try:
-        for detail in map(Any.FromString, _fields(status, 3)):  # Status.details
+        for detail in map(Any.FromString, _values(status, 3)):  # Status.details
             if detail.type_url.endswith("/google.rpc.RetryInfo"):
-                for delay in map(Duration.FromString, _fields(detail.value, 1)):  # RetryInfo.retry_delay
+                for delay in map(Duration.FromString, _values(detail.value, 1)):  # RetryInfo.retry_delay
                     return max(0.0, delay.seconds + delay.nanos / 1e9)
     except (DecodeError, IndexError):
         pass
     return None
 
 
-def _fields(message: bytes, number: int) -> list[bytes]:
-    """The values of one length-delimited field of a protobuf message; an IndexError where it can not be read."""
-    found, position = [], 0
-    while position < len(message):
-        tag, position = _varint(message, position)
-        if tag & 7 == 2:
-            length, position = _varint(message, position)
-            if tag >> 3 == number:
-                found.append(message[position : position + length])
-            position += length
-        else:
-            _, position = _varint(message, position)
-    return found
-
-
-def _varint(message: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[position]
-        value |= (byte & 0x7F) << shift
-        position += 1
-        if byte < 0x80:
-            return value, position
-        shift += 7
+def _values(message: bytes, number: int) -> list[bytes]:
+    return [value for tag, _, value in fields(message) if tag == tag_of(number)]

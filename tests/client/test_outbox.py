@@ -177,8 +177,8 @@ def test_no_two_batches_leave_together() -> None:
             found = dict(connection.execute("SELECT batch_id, due FROM queue"))
             assert sorted(moved) == sorted(found)
             assert 1000.0 <= found[moved[0]] <= 1600.0
-            # Of 39 draws 15 lie within the first 600 of 7,200 seconds once in 10^6 times.
-            assert sum(due <= 1600.0 for due in found.values()) < 16
+            # Of 39 draws 17 lie within the first 600 of 7,200 seconds once in 10^8 times.
+            assert sum(due <= 1600.0 for due in found.values()) < 18
         assert len(set(late)) > 3, "the same three of 40 every time: once in 10^17 times"
 
     State(None).run(work)

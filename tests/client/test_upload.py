@@ -18,6 +18,8 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from deniable import Credentials
 from deniable.upload import Outcome, Uploader, backoff, is_loopback
 from deniable.v1.report_service_pb2 import SubmitReportsResponse
+from support.attacker import Answer as Breaking
+from support.attacker import attacking
 from support.endpoints import TLS, Answer, answering, dead, lying, turning_away
 
 HOUR = 3600.0
@@ -71,13 +73,16 @@ QUARTER = 900.0
 def test_every_code_has_its_outcome(code: grpc.StatusCode) -> None:
     """What can never be taken is dropped; what only people can mend waits an hour; all else is tried again soon.
 
-    Only codes that an aggregator answers before it stores anything say that a batch was not stored.
+    Only codes that an aggregator answers before it stores anything say that a batch was not stored, and of those that
+    gRPC makes up where a stream breaks only those that are explained.
     """
     outcome = sent(refusing(code))
     assert outcome.keep is (code.name not in DROPPED)
     assert (outcome.retry_after == HOUR) is (code.name in LONG)
     assert outcome.retry_after in {None, HOUR}
-    assert outcome.unstored is (code.name in LONG | {"RESOURCE_EXHAUSTED"})
+    assert outcome.unstored is (code.name in LONG - {"PERMISSION_DENIED"})
+    explained = sent(refusing(code, status(code, 0.0)))
+    assert explained.unstored is (code.name in LONG | {"RESOURCE_EXHAUSTED"})
     assert bool(outcome.advice) is (code.name in DROPPED | LONG)
 
 
@@ -163,6 +168,15 @@ def test_whether_a_call_has_left_is_known_where_it_can_be() -> None:
             outcome = sent_to(endpoint, deadline=0.5)
         assert outcome.keep
         assert outcome.counted_as == "unreachable"
+
+
+@pytest.mark.parametrize("error", range(14))
+def test_a_stream_that_is_broken_off_may_have_been_stored(error: int) -> None:
+    """Whatever the reason, and whatever gRPC makes of it: only an aggregator's own word says that it was not."""
+    with attacking(lambda _: Breaking(broken=error), lambda: 0.0) as attacker:
+        outcome = sent_to(attacker.address)
+    assert outcome.keep
+    assert not outcome.unstored
 
 
 def test_every_batch_has_a_connection_of_its_own() -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 __all__ = ["Answer", "Arrival", "Attacker", "attacking"]
 
-_DATA, _HEADERS, _SETTINGS, _PING = 0, 1, 4, 6
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING = 0, 1, 3, 4, 6
 _END, _END_HEADERS, _ACK = 1, 4, 1
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -30,6 +30,8 @@ class Answer:
     trailer: tuple[tuple[bytes, bytes], ...] = ()
     hang: bool = False
     reset: bool = False
+    broken: int | None = None
+    """The error of HTTP/2 with which the call's stream is broken off, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,9 @@ class Attacker:
         if answer.reset:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return False
-        if answer.hang:
+        if answer.broken is not None:
+            taken.sendall(_frame(_RST_STREAM, answer.broken.to_bytes(4), 0, stream))
+        if answer.hang or answer.broken is not None:
             return True
         head = b"\x88" + _header(b"content-type", b"application/grpc")
         end = _header(b"grpc-status", b"%d" % answer.status)
