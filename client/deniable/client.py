@@ -69,7 +69,8 @@ class Settings:
     """Seconds that a recorded value may be in memory only."""
     upload_window: float | None = None
     """Batches leave at a random moment of this many seconds after their epoch; None: a quarter of an epoch. Between
-    two tries a batch waits for about as long at most, or for 15 minutes if that is more."""
+    two tries a batch waits for about as long at most, or for 15 minutes if that is more. With 0, which is for tests,
+    batches of several epochs leave together."""
     deadline: float = 10.0
     """Seconds that one upload may take."""
     close_timeout: float = 2.0
