@@ -132,7 +132,7 @@ _REFUSED = {
 _MADE_UP = {"PERMISSION_DENIED", "RESOURCE_EXHAUSTED"}
 """What gRPC also says of a stream that was broken off on the way, and maybe stored. An aggregator gives details."""
 _DETAILS = "grpc-status-details-bin"
-_NOT_CONNECTED = ("failed to connect to all addresses", "DNS resolution failed")
+_NOT_CONNECTED = ("failed to connect to all addresses; last error", "errors resolving", "DNS resolution failed")
 """How gRPC says that a call never left; by any other words it may have."""
 _UNREACHABLE = Outcome(True, "unreachable")
 _NOT_TAKEN = Outcome(True, "not taken")
