@@ -18,7 +18,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,7 +35,7 @@ from deniable.collection import Collection
 from deniable.consent import Consent
 from deniable.errors import StateError, UnknownMetricError
 from deniable.ledger import Charge, charges, settle
-from deniable.state import BusyError, State, count, get, health, lost, put, start_over
+from deniable.state import BusyError, State, count, health, lost, start_over
 from deniable.transcript import Entry
 from deniable.upload import Credentials
 
@@ -61,6 +63,8 @@ _LOST_LEDGER = (
     "what this device has spent and remembered was lost with its state file: what has a memory, a delta or a "
     "lifetime's budget is not answered until Client.start_over() is called, with the person's consent"
 )
+_LEAST_LONGEST = 900.0
+"""Waits between two tries of a batch grow up to the upload window, or up to this if the window is shorter."""
 _LAST_PART = 0.25
 """Of the time that a close may take, what is left when an upload under way is cut short."""
 
@@ -72,13 +76,18 @@ class Settings:
     write_behind: float = 1.0
     """Seconds that a recorded value may be in memory only."""
     upload_window: float | None = None
-    """Batches leave at a random moment of this many seconds after their epoch; None: a quarter of an epoch."""
+    """Batches leave at a random moment of this many seconds after their epoch; None: a quarter of an epoch. Between
+    two tries a batch waits for about as long at most, or for 15 minutes if that is more. With 0, which is for tests,
+    batches of several epochs leave together."""
     deadline: float = 10.0
     """Seconds that one upload may take."""
     close_timeout: float = 2.0
     """Seconds that `close`, and the interpreter's exit, wait at most for an upload under way."""
     queue_limit: int = 200
     """Batches that may wait; of more, the oldest are dropped and counted."""
+    accept_late: int = 7
+    """For how many epochs after its end an epoch is still sent, which aggregators accept for as long; an older batch
+    is dropped and counted."""
     transcript_days: float = 90.0
     """For how long the transcript shows what has been sent."""
     clock: Callable[[], float] = time.time
@@ -165,6 +174,8 @@ class Client:
         self._worker: threading.Thread | None = None
         self._uploader: upload.Uploader | None = None
         self._stopping = False
+        self._sealed: int | None = None
+        self._missed: deque[bytes] = deque(maxlen=self._settings.queue_limit)
 
     # What an application calls.
 
@@ -195,23 +206,31 @@ class Client:
             self._start()
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """End the epoch for what has been recorded so far, and upload it now; whether everything was stored in time.
+        """End the epoch for what has been recorded so far, and upload it now; whether it was stored in time.
+
+        It is about one epoch, the newest that this client has ended. What waits of older ones leaves at moments of
+        its own: sent beside the new one, it would be known to come from the same device.
 
         What is recorded after a flush for a metric that was answered is refused until the next epoch. Long-running
         applications need no flush: epochs end by themselves.
         """
         end = time.monotonic() + timeout
-        name, clock = self.collection.name, self._settings.clock
+        clock = self._settings.clock
         try:
             patience = max(timeout, _LEAST_PATIENCE)
             self._write(everything=True, patience=patience)
-            self._state.run(lambda connection: outbox.hurry(connection, name, clock()), patience)
+            epoch = self.collection.epoch_at(clock()) if self._sealed is None else self._sealed
+            since = (epoch + 1) * self.collection.epoch_seconds
             if self._endpoint is None or self._consent is not Consent.GRANTED or self._closed:
-                return self._waiting() == 0
+                return self._waiting(since) == 0
+            self._state.run(lambda connection: outbox.hurry(connection, self.collection.name, since), patience)
             with self._emptied:
                 self._hurry.set()
                 self._start()
-                return self._emptied.wait_for(lambda: self._waiting() == 0, max(0.0, end - time.monotonic()))
+                done = self._emptied.wait_for(lambda: self._waiting(since) == 0, max(0.0, end - time.monotonic()))
+            if not done:
+                self._state.run(lambda connection: outbox.calm(connection, self.collection.name, clock()), patience)
+            return done
         except StateError as error:
             self._fail(error)
             return False
@@ -353,8 +372,9 @@ class Client:
     def _count_waiting(self, connection: Connection) -> int:
         return outbox.waiting(connection, self.collection.name)[0]
 
-    def _waiting(self) -> int:
-        return self._state.run(self._count_waiting)
+    def _waiting(self, since: int) -> int:
+        name = self.collection.name
+        return self._state.run(lambda connection: outbox.waiting(connection, name, since)[0])
 
     def _start(self) -> None:
         with self._lock:
@@ -370,22 +390,28 @@ class Client:
 
     def _run(self) -> None:
         while not self._stopping:
-            try:
+            wait = _AGAIN_SECONDS
+            with self._surviving():
                 self._write()
                 wait = self._upload()
-            except StateError as error:
-                self._fail(error)
-                wait = _AGAIN_SECONDS
-            except Exception:  # noqa: BLE001 - telemetry must never end with an application's surprise
-                if "failed" not in self._said:
-                    self._said.add("failed")
-                    _log.exception("deniable: the worker failed; it goes on in a minute")
-                wait = _AGAIN_SECONDS
             # Something recorded shortens the wait to the write-behind time; a flush or a close ends it.
             if self._wake.wait(wait):
                 self._hurry.wait(self._settings.write_behind)
             self._wake.clear()
             self._hurry.clear()
+        with self._surviving():
+            self._send_missed()
+
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        try:
+            yield
+        except StateError as error:
+            self._fail(error)
+        except Exception:  # noqa: BLE001 - telemetry must never end with an application's surprise
+            if "failed" not in self._said:
+                self._said.add("failed")
+                _log.exception("deniable: the worker failed; it goes on in a minute")
 
     def _change(self, work: Callable[[Connection], None]) -> None:
         """Change what the person has agreed to, and do at once what follows from it."""
@@ -420,12 +446,13 @@ class Client:
                 recorded, self._recorded = self._recorded, {}
                 counts, self._counts = self._counts, {}
             try:
-                self._state.run(
+                sealed = self._state.run(
                     partial(self._move, recorded=recorded, counts=counts, everything=everything), patience
                 )
             except BaseException:
                 self._put_back(recorded, counts)
                 raise
+            self._sealed = self._sealed if sealed is None else sealed
             if self._segment is not None:
                 self._trouble = ""
         finally:
@@ -437,20 +464,27 @@ class Client:
         recorded: Mapping[tuple[str, int], Any],
         counts: Mapping[str, int],
         everything: bool,
-    ) -> None:
+    ) -> int | None:
+        """The newest epoch that was sealed, if one was."""
         for what, times in counts.items():
             count(connection, what, times)
         self._settle(connection)
-        if self._consent is Consent.WITHHELD or self._segment is None:
-            return
         settings, collection = self._settings, self.collection
         now = settings.clock()
-        window = collection.epoch_seconds / 4 if settings.upload_window is None else settings.upload_window
+        outbox.give_up(connection, collection.name, now - settings.accept_late * collection.epoch_seconds)
+        if self._consent is Consent.WITHHELD or self._segment is None:
+            return None
         epochs.keep(connection, collection, recorded)
-        sealing = epochs.Sealing(self._segment, window, settings.queue_limit)
-        epochs.seal(connection, collection, now, sealing, everything=everything)
+        sealing = epochs.Sealing(self._segment, self._window, settings.queue_limit)
+        sealed = epochs.seal(connection, collection, now, sealing, everything=everything)
         transcript.erase_before(connection, now - settings.transcript_days * 86400)
         self._state.erase_set_aside(now - now % collection.epoch_seconds)
+        return max((epoch for epoch, _ in sealed), default=None)
+
+    @property
+    def _window(self) -> float:
+        window = self._settings.upload_window
+        return self.collection.epoch_seconds / 4 if window is None else window
 
     def _put_back(self, recorded: Mapping[tuple[str, int], Any], counts: Mapping[str, int]) -> None:
         """Keep what could not be written while its epoch lasts; values of an epoch that has ended are erased."""
@@ -471,10 +505,9 @@ class Client:
         """Send what is due; the seconds until there is something to do again."""
         if self._endpoint is not None and self._consent is Consent.GRANTED:
             batch = self._state.run(self._take)
-            if batch is not None:
-                with upload.uploading(self._endpoint, self._credentials, self._settings.deadline) as uploader:
-                    self._uploader = uploader
-                    self._send(uploader, batch)
+            while batch is not None:
+                self._send(self._endpoint, batch)
+                batch = None if self._stopping else self._state.run(self._take)
             with self._emptied:
                 self._emptied.notify_all()
         _, due = self._state.run(lambda connection: outbox.waiting(connection, self.collection.name))
@@ -484,49 +517,62 @@ class Client:
             return wait
         return min(wait, max(0.05, due - now))
 
-    def _send(self, uploader: upload.Uploader, batch: outbox.Batch | None) -> None:
-        """Send a batch, and whatever else is due."""
-        while batch is not None:
+    def _send(self, endpoint: str, batch: outbox.Batch) -> None:
+        with upload.uploading(endpoint, self._credentials, self._settings.deadline) as uploader:
+            self._uploader = uploader
             outcome = uploader.send(batch.request)
-            self._state.run(partial(self._note, batch_id=batch.batch_id, outcome=outcome))
-            batch = None if self._stopping or outcome is None else self._state.run(self._take)
+        self._state.run(partial(self._note, batch_id=batch.batch_id, outcome=outcome))
 
-    def _take(self, connection: Connection) -> outbox.Batch | None:
+    def _send_missed(self) -> None:
+        """Send one of the batches whose moment was missed and will be again, now that the program ends.
+
+        Programs that run for moments would never send anything otherwise; but nothing follows another batch within
+        a window, be it one of a flush. At the interpreter's exit it is too late to load gRPC.
+        """
+        if not self._missed or self._endpoint is None or not threading.main_thread().is_alive():
+            return
+        batch = self._state.run(partial(self._take, ending=True))
+        if batch is not None:
+            self._send(self._endpoint, batch)
+
+    def _take(self, connection: Connection, *, ending: bool = False) -> outbox.Batch | None:
         """The next batch that is due, unless the person has changed their mind, here or in another process."""
         self._settle(connection)
         if self._consent is not Consent.GRANTED:
             return None
-        settings = self._settings
-        lease = settings.deadline + _LEASE_SECONDS
-        batch = outbox.take(connection, self.collection.name, settings.clock(), lease)
+        name, now = self.collection.name, self._settings.clock()
+        lease = self._settings.deadline + _LEASE_SECONDS
+        if ending:
+            batch = outbox.take_missed(connection, self._missed, now, self._window, lease)
+        else:
+            self._missed += outbox.missed(connection, name, now, self._window)
+            batch = outbox.take(connection, name, now, lease)
         if batch is not None and _reports.isEnabledFor(logging.DEBUG):
             for entry in transcript.of_batch(connection, batch.batch_id):
                 _reports.debug("deniable: sending %s", entry)
         return batch
 
     def _note(self, connection: Connection, batch_id: bytes, outcome: upload.Outcome | None) -> None:
-        """Write down what became of a batch."""
+        """Write down what became of a batch; what has become due meanwhile gets another moment."""
         name, now = self.collection.name, self._settings.clock()
         if outcome is None:  # cut short; it may have arrived
             outbox.release(connection, batch_id, now)
             return
-        count(connection, outcome.counted_as)
-        self._say(outcome.advice)
-        failures = int(get(connection, "failures") or 0)
-        if not outcome.keep:
+        if outcome.keep:
+            longest = max(self._window, _LEAST_LONGEST)
+            wait = upload.backoff(outbox.failed(connection, batch_id), outcome.retry_after, longest)
+            outbox.release(connection, batch_id, now + wait)
+            if outcome.unstored:
+                outbox.renew(connection, batch_id)
+        else:
             outbox.remove(connection, batch_id)
             stored = outcome.counted_as.startswith("stored")
             start = transcript.mark(connection, batch_id, transcript.STORED if stored else transcript.REFUSED)
             if stored and start is not None:
                 settle(connection, start)
-            if failures:
-                put(connection, "failures", 0)
-            return
-        wait = upload.backoff(failures, outcome.retry_after)
-        outbox.release(connection, batch_id, now + wait)
-        if not outcome.alone:
-            outbox.postpone(connection, name, now + wait)
-            put(connection, "failures", failures + 1)
+        count(connection, outcome.counted_as)
+        self._say(outcome.advice)
+        outbox.missed(connection, name, now, self._window, busy=True)
 
     # Forks (see processes.py).
 

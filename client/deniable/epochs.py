@@ -104,7 +104,9 @@ def seal(
         reports = [report for _, report, _ in answers]
         if reports:
             batch = Batch.of(os.urandom(16), collection, epoch, sealing.segment, reports)
-            outbox.put(connection, collection.name, batch, now + sealing.window * word() / WORD, sealing.most)
+            due = now + sealing.window * word() / WORD
+            ends = (epoch + 1) * collection.epoch_seconds
+            outbox.put(connection, collection.name, batch, ends=ends, due=due, most=sealing.most)
             transcript.add(connection, collection, epoch, batch.batch_id, answers)
             sealed.append((epoch, reports))
     return sealed

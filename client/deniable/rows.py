@@ -13,7 +13,10 @@ from collections.abc import Iterable, Sequence
 from deniable.collection import Column, Report
 from deniable.payload import PAYLOAD_BITS, Bitmap, Vector
 
-__all__ = ["encode_rows", "encode_wide_rows"]
+__all__ = ["ROW_BYTES", "encode_rows", "encode_wide_rows"]
+
+ROW_BYTES = 8
+"""How long a row is."""
 
 
 def encode_rows(reports: Iterable[Report], columns: Sequence[Column]) -> bytes:

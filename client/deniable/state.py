@@ -76,6 +76,15 @@ _MIGRATIONS = (
     CREATE TABLE question (metric TEXT, question BLOB, PRIMARY KEY (metric, question)) WITHOUT ROWID;
     PRAGMA application_id = 1156127409;
     """,
+    """
+    ALTER TABLE queue ADD COLUMN ends INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE queue ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE queue ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 1;
+    UPDATE queue SET ends = coalesce(
+        (SELECT max(start + seconds) FROM transcript WHERE transcript.batch_id = queue.batch_id),
+        CAST(due AS INTEGER));
+    DELETE FROM meta WHERE key = 'failures';
+    """,
 )
 """What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise."""
 

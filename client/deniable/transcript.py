@@ -3,7 +3,8 @@
 words:
   entry        one report: the epoch it is about, what was answered, what that cost, what it gives away
   fate         waiting: still here; sent: it left, and may have arrived; stored: an aggregator has acknowledged it;
-               refused: an aggregator has taken it for malformed or out of time
+               refused: an aggregator has taken it for malformed or out of time; given up: it left, nobody has
+               acknowledged it, and it is too old to be sent again
   conclusion   what someone who sees the report could conclude, from the mechanism's own probabilities
 
 Entries are written in the transaction that queues their batch, marked as sent before it is, and erased after a while.
@@ -23,9 +24,21 @@ from deniable.ledger import Cost
 from deniable.mechanisms import Mechanism
 from deniable.state import reading
 
-__all__ = ["Entry", "add", "conclusion", "entries", "erase_before", "mark", "of_batch", "read", "withdraw"]
+__all__ = [
+    "Entry",
+    "add",
+    "conclusion",
+    "entries",
+    "erase_before",
+    "give_up",
+    "mark",
+    "of_batch",
+    "read",
+    "rename",
+    "withdraw",
+]
 
-WAITING, SENT, STORED, REFUSED = "waiting", "sent", "stored", "refused"
+WAITING, SENT, STORED, REFUSED, GIVEN_UP = "waiting", "sent", "stored", "refused", "given up"
 _FIELDS = "collection, metric, start, seconds, answer, conclusion, fate, cost, delta_cost"
 _EXACT = 256
 """Up to so many answers their probabilities are spelt out."""
@@ -48,7 +61,7 @@ class Entry:
     conclusion: str
     """What someone who sees it could conclude."""
     fate: str
-    """What became of it: sent, stored or refused; waiting in what is about to be sent."""
+    """What became of it: sent, stored, refused or given up; waiting in what is about to be sent."""
     epsilon: float
     """What it cost; 0 where the answer is remembered, and was paid for before."""
     delta: float = 0.0
@@ -117,6 +130,19 @@ def mark(connection: sqlite3.Connection, batch_id: bytes, fate: str) -> int | No
     if fate in {STORED, REFUSED}:  # the id has served its purpose
         connection.execute("UPDATE transcript SET batch_id = NULL WHERE batch_id = ?", (batch_id,))
     return None if start is None else int(start)
+
+
+def rename(connection: sqlite3.Connection, batch_id: bytes, new: bytes) -> None:
+    """Note the new id of a batch."""
+    connection.execute("UPDATE transcript SET batch_id = ? WHERE batch_id = ?", (new, batch_id))
+
+
+def give_up(connection: sqlite3.Connection, batch_ids: Iterable[bytes]) -> None:
+    """Note that batches are gone, too old; what has never left is forgotten."""
+    for batch_id in batch_ids:
+        change = (GIVEN_UP, batch_id, SENT)
+        connection.execute("UPDATE transcript SET fate = ? WHERE batch_id = ? AND fate = ?", change)
+    withdraw(connection)
 
 
 def withdraw(connection: sqlite3.Connection) -> None:

@@ -2,7 +2,8 @@
 
 words:
   outcome    what became of a batch: stored, refused for good, or kept for later
-  uploader   a connection to one aggregator for as long as there is something to send
+  unstored   it is certain that a kept batch was not stored: no acknowledgement is outstanding
+  uploader   a connection to one aggregator for one batch: two batches on one connection are of one device
   gate       closed while the process forks: gRPC must not be at work then
   apart      in a process of its own: where gRPC has been loaded before a fork, it would hang in the child
 
@@ -25,6 +26,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import IO, TYPE_CHECKING, cast
 
 from deniable.randomness import WORD, word
+from deniable.wire import fields, tag_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -49,10 +51,15 @@ METHOD = "/deniable.v1.ReportService/SubmitReports"
 ONCE = ("grpc.enable_retries", 0)
 """For channels of batches: a call is tried once, and the caller says when again. gRPC would repeat what never left;
 where a connection dies under many calls it does so without a pause, and its memory grows by gigabytes in seconds."""
+_OWN = ("grpc.use_local_subchannel_pool", 1)
+"""For the channel of one batch: gRPC would give it the connection of another channel that goes to the same place."""
 _LONG_WAIT = 3600.0
 """Before a refusal that only people can mend (credentials, an unknown collection) is tried again."""
-_LONGEST_WAIT = 86400.0
-"""No server can make a device wait longer."""
+_STEPS = (2.0, 60.0, 3600.0, 43200.0)
+"""What a server can ask for: the next one of these, and up to twice as much, a day at most. A delay for each device
+would be a name for it."""
+_GROWTH = 4.0
+"""Every wait is so many times the one before."""
 _FORK_WAIT = 1.0
 """A fork waits at most so long for gRPC to be left."""
 _START_SECONDS = 20.0
@@ -104,8 +111,8 @@ class Outcome:
     """For a kept batch: how long the server asks to wait; None: as the backoff says."""
     advice: str = ""
     """For the log, once: what a person can do."""
-    alone: bool = False
-    """For a kept batch: whether others may still be taken."""
+    unstored: bool = False
+    """For a kept batch: whether it is certain that it was not stored."""
 
 
 _REFUSED = {
@@ -114,21 +121,31 @@ _REFUSED = {
         False, "out of time", advice="the aggregator no longer, or not yet, takes this epoch: is the clock right?"
     ),
     "FAILED_PRECONDITION": Outcome(
-        True, "unknown collection", _LONG_WAIT, "the aggregator does not know the collection", alone=True
+        True, "unknown collection", _LONG_WAIT, "the aggregator does not know the collection"
     ),
     "UNAUTHENTICATED": Outcome(True, "not authenticated", _LONG_WAIT, "the aggregator asks for credentials"),
     "PERMISSION_DENIED": Outcome(True, "not permitted", _LONG_WAIT, "the aggregator does not take these credentials"),
     "UNIMPLEMENTED": Outcome(True, "no such service", _LONG_WAIT, "the endpoint is no aggregator"),
+    "RESOURCE_EXHAUSTED": Outcome(True, "not taken"),
 }
+"""What an aggregator says before it stores anything: whoever hears it knows that the batch was not stored."""
+_MADE_UP = {"PERMISSION_DENIED", "RESOURCE_EXHAUSTED"}
+"""What gRPC also says of a stream that was broken off on the way, and maybe stored. An aggregator gives details."""
+_DETAILS = "grpc-status-details-bin"
+_NOT_CONNECTED = ("failed to connect to all addresses; last error", "errors resolving", "DNS resolution failed")
+"""How gRPC says that a call never left; by any other words it may have."""
 _UNREACHABLE = Outcome(True, "unreachable")
 _NOT_TAKEN = Outcome(True, "not taken")
 
 
-def backoff(failures: int, asked: float | None) -> float:
-    """Seconds until the next try after so many failures in a row: twice as many each time up to 15 minutes, jittered;
-    at least what the server asked for, and up to a fifth more."""
-    own = min(900.0, float(1 << min(failures, 10))) * (0.8 + 0.4 * word() / WORD)
-    return max(own, min(asked or 0.0, _LONGEST_WAIT) * (1.0 + 0.2 * word() / WORD))
+def backoff(failures: int, asked: float | None, longest: float) -> float:
+    """Seconds until a batch that has failed so often before is sent again: four times as many each time up to the
+    longest, half as many or half as many again; at least the step that the server's request comes to."""
+    own = min(longest, _GROWTH ** min(failures, 20)) * (0.5 + word() / WORD)
+    if not asked:
+        return own
+    step = next((step for step in _STEPS if step >= asked), _STEPS[-1])
+    return max(own, step * (1.0 + word() / WORD))
 
 
 def _load_grpc() -> None:
@@ -149,7 +166,7 @@ def _load_grpc() -> None:
 
 
 class Uploader:
-    """A channel to one aggregator; made and used on the upload thread, cut short from any."""
+    """A channel to one aggregator for one batch; made and used on the upload thread, cut short from any."""
 
     def __init__(self, endpoint: str, credentials: Credentials, deadline: float) -> None:
         self._endpoint = endpoint
@@ -183,7 +200,7 @@ class Uploader:
 
     def _open(self) -> grpc.Channel:
         if self._channel is None:
-            self._channel = self._credentials.channel(self._endpoint, [ONCE])
+            self._channel = self._credentials.channel(self._endpoint, [ONCE, _OWN])
         if self._cut:
             self._channel.close()
         return self._channel
@@ -201,7 +218,7 @@ class Uploader:
 
 
 class _Apart(Uploader):
-    """An uploader in a process of its own, a batch at a time."""
+    """An uploader in a process of its own."""
 
     def __init__(self, endpoint: str, credentials: Credentials, deadline: float) -> None:
         super().__init__(endpoint, credentials, deadline)
@@ -213,11 +230,13 @@ class _Apart(Uploader):
         self._process: subprocess.Popen[str] | None = None
 
     def send(self, request: bytes) -> Outcome | None:
-        """The same; a process that ends without a word has not reached anybody."""
+        """The same; of a process that ends without a word nobody knows what it has reached."""
         import subprocess
 
         if getattr(sys, "frozen", False) or not sys.executable:
-            return Outcome(True, "unreachable", _LONG_WAIT, "a forked process leaves uploading to the next start")
+            return Outcome(
+                True, "unreachable", _LONG_WAIT, "a forked process leaves uploading to the next start", unstored=True
+            )
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
             [sys.executable, "-I", "-c", _ALONE, *_importable()],
             stdin=subprocess.PIPE,
@@ -307,7 +326,7 @@ _inherited = False
 
 @contextlib.contextmanager
 def uploading(endpoint: str, credentials: Credentials, deadline: float) -> Iterator[Uploader]:
-    """An uploader, for as long as there is something to send."""
+    """An uploader for one batch."""
     uploader = (_Apart if _inherited else Uploader)(endpoint, credentials, deadline)
     with _gate.passing(uploader):
         yield uploader
@@ -347,7 +366,11 @@ def _refusal(call: grpc.Call) -> Outcome:
     code = call.code().name
     if code in _REFUSED:
         known = _REFUSED[code]
-        return replace(known, retry_after=max(known.retry_after or 0.0, _asked(call) or 0.0)) if known.keep else known
+        asked = max(known.retry_after or 0.0, _asked(call) or 0.0)
+        unstored = code not in _MADE_UP or _DETAILS in dict(call.trailing_metadata() or ())
+        return replace(known, retry_after=asked or None, unstored=unstored) if known.keep else known
+    if code == "UNAVAILABLE" and str(call.details()).startswith(_NOT_CONNECTED):
+        return replace(_UNREACHABLE, unstored=True)
     return replace(
         _UNREACHABLE if code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"} else _NOT_TAKEN, retry_after=_asked(call)
     )
@@ -359,7 +382,7 @@ def _asked(call: grpc.Call) -> float | None:
     pushback = str(trailer.get("grpc-retry-pushback-ms", ""))
     if pushback.removeprefix("-").isdecimal():
         return _LONG_WAIT if pushback.startswith("-") else int(pushback[:12]) / 1000
-    details = trailer.get("grpc-status-details-bin")
+    details = trailer.get(_DETAILS)
     return _retry_info(details) if isinstance(details, bytes) else None
 
 
@@ -370,36 +393,14 @@ def _retry_info(status: bytes) -> float | None:
     from google.protobuf.message import DecodeError
 
     try:
-        for detail in map(Any.FromString, _fields(status, 3)):  # Status.details
+        for detail in map(Any.FromString, _values(status, 3)):  # Status.details
             if detail.type_url.endswith("/google.rpc.RetryInfo"):
-                for delay in map(Duration.FromString, _fields(detail.value, 1)):  # RetryInfo.retry_delay
+                for delay in map(Duration.FromString, _values(detail.value, 1)):  # RetryInfo.retry_delay
                     return max(0.0, delay.seconds + delay.nanos / 1e9)
     except (DecodeError, IndexError):
         pass
     return None
 
 
-def _fields(message: bytes, number: int) -> list[bytes]:
-    """The values of one length-delimited field of a protobuf message; an IndexError where it can not be read."""
-    found, position = [], 0
-    while position < len(message):
-        tag, position = _varint(message, position)
-        if tag & 7 == 2:
-            length, position = _varint(message, position)
-            if tag >> 3 == number:
-                found.append(message[position : position + length])
-            position += length
-        else:
-            _, position = _varint(message, position)
-    return found
-
-
-def _varint(message: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[position]
-        value |= (byte & 0x7F) << shift
-        position += 1
-        if byte < 0x80:
-            return value, position
-        shift += 7
+def _values(message: bytes, number: int) -> list[bytes]:
+    return [value for tag, _, value in fields(message) if tag == tag_of(number)]

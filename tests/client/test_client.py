@@ -212,7 +212,10 @@ def test_what_waits_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_batch_leaves_within_its_window_and_not_before(tmp_path: Path) -> None:
-    """Sealed, it waits for its random moment; an application that is not running then sends it when it next runs."""
+    """Sealed, it waits for its random moment; an application that is not running then sends it when it next runs.
+
+    It does so at a moment of that run, or when the run ends.
+    """
     clock = Clock()
     with answering() as endpoint:
         settings = Settings(clock=clock, write_behind=0.01)
@@ -226,8 +229,77 @@ def test_a_batch_leaves_within_its_window_and_not_before(tmp_path: Path) -> None
         clock.now = 101.0 * HOUR
         run(lambda device: device.status().waiting == 1)
         assert endpoint.requests == []
-        clock.now += HOUR / 4
-        run(lambda _: len(endpoint.requests) == 1)
+        clock.now += HOUR / 4 + 100
+        run(lambda device: len(device._missed) == 1)
+        assert len(endpoint.requests) == 1
+
+
+def test_a_batch_that_was_missed_leaves_soon_in_a_run_that_lasts(tmp_path: Path) -> None:
+    """Each of several by itself, on a connection of its own."""
+    clock = Clock()
+    path = tmp_path / "device.db"
+    for _ in range(4):
+        with client(path, Settings(clock=clock, write_behind=0.01)) as device:
+            device.record("dark", True)
+            device.flush()
+        clock.now += HOUR
+    with answering() as endpoint:
+        device = client(path, Settings(clock=clock, write_behind=0.01), endpoint=endpoint.address)
+        device.record("minutes", 1)
+        soon(lambda: len(device._missed) == 4)
+        assert endpoint.requests == []
+
+        def gone() -> bool:
+            clock.now += 5.0
+            device.record("minutes", 1)
+            return device.status().waiting == 0
+
+        soon(gone)
+        device.close()
+    assert {SubmitReportsRequest.FromString(request).epoch for request in endpoint.requests} >= {100, 101, 102, 103}
+    assert len(set(endpoint.peers)) == len(endpoint.peers) >= 4
+
+
+def test_a_flush_sends_no_other_epochs_batch() -> None:
+    """What waits of older epochs stays: beside the new one it would be known to come from the same device."""
+    clock, down = Clock(), [True]
+
+    def answer(_number: int, context: grpc.ServicerContext) -> bytes:
+        if down:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "later")
+        return b""
+
+    with answering(answer) as endpoint:
+        with client(settings=Settings(clock=clock), endpoint=endpoint.address) as device:
+            device.record("dark", True)
+            assert not device.flush(0.3)
+            clock.now += HOUR
+            down.clear()
+            before = len(endpoint.requests)
+            device.record("dark", True)
+            assert device.flush(10.0)
+            assert device.status().waiting == 1
+            sent = [SubmitReportsRequest.FromString(request).epoch for request in endpoint.requests]
+        assert sent == [100] * before + [101]
+    assert len(set(endpoint.peers)) == len(endpoint.peers)
+    assert len(endpoint.requests) == before + 1, "nor when the program ends"
+
+
+def test_what_is_too_old_is_dropped_and_said(tmp_path: Path) -> None:
+    """As old as aggregators take it, it waits; a moment later it is gone, counted, and the transcript says so."""
+    clock = Clock()
+    settings = Settings(clock=clock, accept_late=2)
+    with client(tmp_path / "device.db", settings, endpoint=dead()) as device:
+        device.record("dark", True)
+        assert not device.flush(0.3)
+        clock.now = 103.0 * HOUR - 1
+        device._write()
+        assert device.status().waiting == 1
+        clock.now += 1
+        device._write()
+        assert device.status().waiting == 0
+        assert device.status().counts["too old to be taken"] == 1
+        assert [entry.fate for entry in device.transcript()] == ["given up"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -145,6 +146,22 @@ def test_a_file_of_an_older_version_is_brought_up_to_date(tmp_path: Path, monkey
     assert opened(path).run(lambda connection: connection.execute("SELECT * FROM more").fetchall()) == [(1,)]
     with reading(path) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(state._MIGRATIONS),)
+
+
+def test_batches_of_the_first_version_are_kept(tmp_path: Path) -> None:
+    """They end when their reports' epoch did, and may have been sent: their ids stay."""
+    path = tmp_path / "device.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(state._MIGRATIONS[0])
+        connection.execute("INSERT INTO queue VALUES (?, 'c', X'00', 9000.5)", (b"with a transcript",))
+        connection.execute("INSERT INTO queue VALUES (?, 'c', X'00', 9000.5)", (b"without",))
+        entry = (b"with a transcript", "sent", "c", "m", 3600, 3600, 1, "a", "b")
+        connection.execute("INSERT INTO transcript VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
+        connection.execute("PRAGMA user_version = 1")
+        connection.commit()
+    query = "SELECT batch_id, request, due, ends, failures, unanswered FROM queue ORDER BY batch_id"
+    found = opened(path).run(lambda connection: connection.execute(query).fetchall())
+    assert found == [(b"with a transcript", b"\0", 9000.5, 7200, 0, 1), (b"without", b"\0", 9000.5, 9000, 0, 1)]
 
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

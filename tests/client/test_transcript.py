@@ -170,7 +170,10 @@ def test_ids_are_forgotten_when_they_have_served(tmp_path: Path) -> None:
     assert batch_id in path.read_bytes()
     collection = asking("kind = 'boolean'\nepsilon = 1")
     with answering() as endpoint:
-        with Client(collection, state=path, consent=Consent.GRANTED, endpoint=endpoint.address) as device:
+        settings = Settings(clock=lambda: 363_000.0)
+        with Client(
+            collection, state=path, consent=Consent.GRANTED, endpoint=endpoint.address, settings=settings
+        ) as device:
             assert device.flush()
         assert batch_id in endpoint.requests[0]
     assert batch_id not in path.read_bytes()

@@ -41,6 +41,8 @@ class Endpoint:
     """What came with each."""
     times: list[float] = field(default_factory=list)
     """When each came, by the monotonic clock."""
+    peers: list[str] = field(default_factory=list)
+    """From where: connections that exist at the same time, or one after another, have different ones."""
     address: str = ""
     _one: threading.Lock = field(default_factory=threading.Lock)
 
@@ -53,6 +55,7 @@ class Endpoint:
             number = len(self.requests)
             self.times.append(time.monotonic())
             self.requests.append(request)
+            self.peers.append(context.peer())
             self.metadata.append(dict(context.invocation_metadata()))
         return self.answer(number, context)
 

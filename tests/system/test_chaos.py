@@ -217,6 +217,7 @@ def test_whatever_dies_every_ledger_holds_and_nothing_is_lost_or_doubled(
     epochs = {charge.start // HOUR for charges in ledgers for charge in charges}
     counts = asyncio.run(counted(tmp_path / "data", collection, epochs))
     acknowledged = 0
+    possible = {"stored": {1}, "sent": {0, 1}, "refused": {0, 1}, "given up": {0, 1}, None: {0}}
     for device in range(DEVICES):
         check_ledger(ledgers[device], lifetime)
         charged = {charge.start // HOUR for charge in ledgers[device] if charge.metric == "who"}
@@ -224,6 +225,6 @@ def test_whatever_dies_every_ledger_holds_and_nothing_is_lost_or_doubled(
         for epoch in epochs:
             times, fate = counts[device, epoch], sent[device].get(epoch)
             acknowledged += fate == "stored"
-            assert times in {"stored": {1}, "sent": {0, 1}, "refused": {0, 1}, None: {0}}[fate], (device, epoch)
+            assert times in possible[fate], (device, epoch)
     assert sum(counts.values()) >= acknowledged > DEVICES
     assert max(sum(charge.epsilon for charge in charges) for charges in ledgers) > NEAR, "no limit was near"
