@@ -15,6 +15,7 @@ from deniable import Collection
 from deniable.ledger import read
 from support.commands import EDITOR
 from support.recording import recording
+from support.servers import soon
 
 KILLS = 30
 EPOCH = 3600
@@ -48,12 +49,14 @@ def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> Non
         for life in range(KILLS):
             # A device lives for less than two seconds, or 12 days: each life begins after the one before. All of
             # them together are too short for the ledger to add lines up.
-            start = str(life * 13 * 24 * EPOCH)
+            start, before = str(life * 13 * 24 * EPOCH), len(recorder.requests)
             process = subprocess.Popen(
                 [sys.executable, "-c", DEVICE, file, endpoint, state, start], stdout=subprocess.PIPE
             )
             assert process.stdout is not None
             assert process.stdout.readline() == b"recording\n"
+            if life % 2:  # every other one lives to send something, however slow the machine
+                soon(lambda before=before: len(recorder.requests) > before)  # type: ignore[misc]
             time.sleep(chance.random() * 0.4)
             process.send_signal(signal.SIGKILL)
             process.wait()
