@@ -12,6 +12,7 @@ import grpc
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.catalog import Catalog, NotKnownError
+from deniable_aggregator.desk import asker_of
 from deniable_aggregator.messages import collection_message
 from deniable_aggregator.prices import TooDearError
 from deniable_aggregator.query import Analyst, analyst_of
@@ -20,10 +21,7 @@ from deniable_aggregator.server import AddService
 from deniable_aggregator.store import Store, StoreError
 from deniable_aggregator.turns import BusyError
 
-__all__ = ["ASKER", "EstimateService", "answering", "asker_of", "estimates_of"]
-
-ASKER = "deniable-asker"
-"""The metadata by which a worker says whose question it passes on."""
+__all__ = ["EstimateService", "answering", "estimates_of"]
 
 _Context = grpc.aio.ServicerContext[Any, Any]
 _Found = TypeVar("_Found")
@@ -106,15 +104,6 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
             return max(_WATCH_SECONDS, self._questions.price(collection, query).counters / _WATCH_COUNTERS)
         except (NotKnownError, ValueError):  # collections were replaced meanwhile: the next question says it
             return _WATCH_SECONDS
-
-
-def asker_of(context: _Context) -> str:
-    """Where a question comes from; a worker that passes one on says for whom."""
-    said = dict(context.invocation_metadata() or ()).get(ASKER)
-    peer = str(context.peer())
-    if peer.startswith("unix:") and said:
-        return str(said)
-    return peer.rpartition(":")[0]
 
 
 async def _answered(found: Awaitable[_Found], context: _Context) -> _Found:
