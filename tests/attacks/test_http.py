@@ -129,7 +129,7 @@ NAMES = st.sampled_from(
 VALUES = st.one_of(
     st.sampled_from(
         [
-            "0", "1", "7", "3660", "3661", "20000", "4294967295", "4294967296", "-1", "1e9", "0.95", "nan", "inf",
+            "0", "1", "7", "2932896", "3660", "3661", "20000", "4294967295", "-1", "1e9", "0.95", "nan", "inf",
             "-0.0", "1e-320", "0.9999999999999999", "5e-324", "1", "linux", "population", "reporting", "REPORTING",
             "٣", "²", "1_000", " 7", "+7", "0x10", "%", "%zz", "%ff", "a" * 3000,
         ]
@@ -138,9 +138,7 @@ VALUES = st.one_of(
     st.integers(0, 1 << 33).map(str),
     st.floats().map(str),
 )  # fmt: skip
-HEADERS = st.sampled_from(
-    ["Accept", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range", "Cookie", "Host", "Content-Length"]
-)
+HEADERS = st.sampled_from(["Host", "Host", "If-None-Match", "Accept", "Accept-Encoding", "Range", "Content-Length"])
 BYTES = st.one_of(
     st.sampled_from(
         [
@@ -154,7 +152,7 @@ BYTES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
     path=st.one_of(
         PLACES.map(lambda place: ROOT + place), st.sampled_from(["/metrics", "/", "/api/v1/health", "/%"])
