@@ -2,7 +2,8 @@
 
 words:
   desk  a process beside the workers with an analyst and a server of its own, which workers reach by a socket of this
-        machine. It gives way to whoever else has something to do: a tenth of a worker's share of a busy processor
+        machine. It gives way to whoever else has something to do: of a busy processor it has a seventieth of a
+        worker's share
   pass  a worker takes questions at the port that devices use, and passes them to the desk and answers back, as bytes
 
 A question costs a worker what a device's call does. At the desk all readers share what is known, and one that ends is
@@ -29,7 +30,7 @@ __all__ = ["ASKER", "Desk", "asker_of", "passing"]
 ASKER = "deniable-asker"
 """The metadata by which a worker says whose question it passes."""
 _SERVICE = pb.DESCRIPTOR.services_by_name["EstimateService"]
-_NICE = 10
+_NICE = 19
 _MOST_PASSED = 256
 """Questions that a worker has at the desk at once, watches included."""
 _OPTIONS = (

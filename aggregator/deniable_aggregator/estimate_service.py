@@ -93,10 +93,18 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         while True:
             version = await _answered(self._questions.version(*asked), context)
             if version != sent:
-                sent = version
-                estimates = await _answered(self._questions.estimates(asker_of(context), *asked), context)
-                yield pb.WatchEstimatesResponse(estimates=estimates)
+                estimates = await _answered(self._unless_busy(asker_of(context), *asked), context)
+                if estimates is not None:
+                    sent = version
+                    yield pb.WatchEstimatesResponse(estimates=estimates)
             await asyncio.sleep(self._pause(*asked))
+
+    async def _unless_busy(self, asker: str, collection: str, query: pb.Query) -> list[pb.Estimate] | None:
+        """The answers; None where too many questions wait: who watches can wait for longer."""
+        try:
+            return await self._questions.estimates(asker, collection, query)
+        except BusyError:
+            return None
 
     def _pause(self, collection: str, query: pb.Query) -> float:
         """A second; longer where every answer costs so much that it would be asked for without a pause."""

@@ -128,6 +128,7 @@ class _Worker:
     def __init__(self, orders: Orders, module: str = __name__) -> None:
         self._orders = orders
         self._module = module
+        self._name = f"worker {orders.settings.worker}" if module == __name__ else "the desk"
         self._process: asyncio.subprocess.Process | None = None
         self._link: _Link | None = None
         self._stopping = asyncio.Event()
@@ -157,7 +158,7 @@ class _Worker:
             async with asyncio.timeout(seconds):
                 await self._ended()
         except TimeoutError:
-            _LOG.warning("worker %s does not end; killing it", self._orders.settings.worker)
+            _LOG.warning("%s does not end; killing it", self._name)
             self._signal(signal.SIGKILL)
             await self._ended()
 
@@ -204,8 +205,7 @@ class _Worker:
             self._link.close()
             if self._stopping.is_set():
                 return
-            number, code = self._orders.settings.worker, self._process.returncode
-            _LOG.warning("worker %s ended (%s); starting it again", number, code)
+            _LOG.warning("%s ended (%s); starting it again", self._name, self._process.returncode)
             pause = _FIRST_PAUSE if loop.time() - started > _STEADY_SECONDS else min(2 * pause, _LAST_PAUSE)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
@@ -215,7 +215,7 @@ class _Worker:
                 await self._spawn()
             except (OSError, StoreError) as error:
                 if not self._stopping.is_set():
-                    _LOG.warning("worker %s does not start: %s", number, error)
+                    _LOG.warning("%s does not start: %s", self._name, error)
 
 
 class Supervisor:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 import signal
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from deniable_aggregator.query import Analyst
 from deniable_aggregator.questions import Questions
 from deniable_aggregator.remembered import Remembered, state_of
 from deniable_aggregator.store import Store
-from deniable_aggregator.turns import SLICE, BusyError, Turns
+from deniable_aggregator.turns import SLICE
 from support.aggregator_server import DAY, connected, request
 from support.aggregators import EXACT, running
 from support.site import Running
@@ -176,113 +179,6 @@ def test_a_question_whose_asker_has_gone_is_not_answered_on() -> None:
     asked(work)
 
 
-class Asking:
-    """Questions that are held as long as a test wants, and the order in which they had their turns."""
-
-    def __init__(self) -> None:
-        self.turns = Turns()
-        self.begun: list[str] = []
-        self._tasks: list[asyncio.Task[None]] = []
-        self._ends: dict[str, asyncio.Event] = {}
-
-    async def ask(self, asker: str, name: str, price: int) -> None:
-        """Ask, and do not wait for a turn."""
-        self._ends[name] = asyncio.Event()
-
-        async def question() -> None:
-            async with self.turns.question(asker, price):
-                self.begun.append(name)
-                await self._ends[name].wait()
-
-        self._tasks.append(asyncio.create_task(question()))
-        await asyncio.sleep(0)
-
-    async def end(self, name: str) -> None:
-        """Have been answered."""
-        self._ends[name].set()
-        for _ in range(5):
-            await asyncio.sleep(0)
-
-    async def close(self) -> None:
-        """End all."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        assert not self.turns._waiting
-        assert not self.turns._running
-        assert not self.turns._charged
-
-
-def test_who_asks_for_much_waits_for_who_asks_for_little() -> None:
-    """Of one asker two questions are answered at a time; of those that wait, cheap ones of others come first."""
-
-    async def run() -> None:
-        asking = Asking()
-        for number in range(8):
-            await asking.ask("mallory", f"much {number}", MOST)
-        assert asking.begun == ["much 0", "much 1"]
-        await asking.ask("alice", "little", 1000)
-        assert asking.begun == ["much 0", "much 1", "little"]
-        await asking.ask("bob", "some", MOST // 2)
-        await asking.ask("carol", "more", MOST // 3)
-        await asking.ask("carol", "little too", 1000)
-        assert asking.begun[3:] == ["some"]
-        await asking.end("much 0")
-        assert asking.begun[4:] == ["more"]
-        await asking.end("little")
-        assert asking.begun[5:] == ["little too"]
-        for name in ("some", "more", "little too", "much 1"):
-            await asking.end(name)
-        assert asking.begun[6:] == ["much 2", "much 3"]
-        await asking.close()
-
-    asyncio.run(run())
-
-
-def test_who_asks_for_much_has_a_turn_at_last() -> None:
-    """Cheap questions without end do not keep a dear one waiting for ever: those of an asker are charged to it."""
-
-    async def run() -> None:
-        asking = Asking()
-        for number in range(4):
-            await asking.ask(f"busy {number % 2}", f"first {number}", 1000)
-        await asking.ask("alice", "much", 50_000)
-        for number in range(1000):
-            await asking.ask(f"busy {number % 2}", f"again {number}", 1000)
-            await asking.end(asking.begun[number])
-            if "much" in asking.begun:
-                break
-        assert "much" in asking.begun
-        await asking.close()
-
-    asyncio.run(run())
-
-
-def test_few_questions_wait_and_of_one_asker_very_few() -> None:
-    """What is more is refused at once, and leaves nothing behind; others are still heard."""
-
-    async def run() -> None:
-        asking = Asking()
-        for asker in range(12):
-            for number in range(12):
-                await asking.ask(f"asker {asker}", f"{asker} {number}", 1000)
-        assert len(asking.begun) == 4
-        assert len(asking.turns._waiting) == 64
-        with pytest.raises(BusyError, match="64 questions wait already"):
-            async with asking.turns.question("alice", 1):
-                pass
-        await asking.close()
-        asking = Asking()
-        for number in range(100):
-            await asking.ask("mallory", f"much {number}", MOST)
-        assert len(asking.turns._waiting) == 8
-        await asking.ask("alice", "little", 1)
-        assert asking.begun == ["much 0", "much 1", "little"]
-        await asking.close()
-
-    asyncio.run(run())
-
-
 def test_ten_years_are_remembered_in_as_little_room_as_a_day() -> None:
     """Answers about many epochs are kept by a digest of what they were made from, and few enough are kept."""
     assert len(state_of([7] * 3660)) == len(state_of([7])) == 16
@@ -304,6 +200,54 @@ def test_a_watch_of_a_dear_question_is_answered_as_often_as_it_is_cheap() -> Non
         assert price > 100_000_000
 
     asked(work)
+
+
+def test_a_watch_waits_where_too_many_questions_do(aggregator: Running) -> None:
+    """A question is refused then, and can be asked again; a watch goes on, and is answered when there is room."""
+    turns = aggregator.analyst_of(aggregator.server.store).turns
+
+    async def fill() -> list[asyncio.Task[None]]:
+        async def hold(asker: str) -> None:
+            async with turns.question(asker, 1):
+                await asyncio.Event().wait()
+
+        tasks = [asyncio.create_task(hold(f"asker {number % 20}")) for number in range(68)]
+        while len(turns._waiting) < 64:  # noqa: ASYNC110 - turn by turn
+            await asyncio.sleep(0)
+        return tasks
+
+    async def leave(tasks: list[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    tasks = aggregator.wait_for(fill())
+    with grpc.insecure_channel(aggregator.endpoint) as channel:
+        service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
+        watch: Any = service.WatchEstimates(pb.WatchEstimatesRequest(), timeout=100)
+        with pytest.raises(grpc.RpcError) as refused:
+            service.GetEstimate(pb.GetEstimateRequest(metric="m00"), timeout=SECONDS)
+        error: Any = refused.value
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert told(f"{aggregator.url}/api/v1/collections/big/estimates") == 429
+        aggregator.wait_for(leave(tasks))
+        assert len(next(watch).estimates) == 20
+        watch.cancel()
+
+
+def test_a_dear_question_is_refused_over_http(aggregator: Running) -> None:
+    """Asking again later would not help: it is another status than that of too many."""
+    assert told(f"{aggregator.url}/api/v1/collections/big/estimates?last=3660&last_epoch={TODAY}") == 422
+    assert told(f"{aggregator.url}/api/v1/collections/big/overview?trend=3660&last_epoch={TODAY}") == 422
+
+
+def told(url: str) -> int:
+    """The status of an answer that is none."""
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(url, timeout=SECONDS)
+    with refused.value as answer:
+        assert json.loads(answer.read())["error"]["status"] == "RESOURCE_EXHAUSTED"
+    return int(refused.value.code)
 
 
 def test_every_kind_has_the_rows_that_are_charged_for(everything: Collection) -> None:
