@@ -1,26 +1,26 @@
 """What a question costs, known from the catalog alone, before anything is read.
 
 words:
-  price   what answering takes at the most if nothing is remembered, counted in counters: 1 is what it takes to take
-          over one counter and to add it up
+  price   what answering takes if nothing is remembered, as a rule at the most, counted in counters: 1 is what it
+          takes to take over one counter and to add it up
   cell    one column in one epoch and one segment, which is looked up whether or not it has counters
 
 A question above the bound is refused in words that say what would fit. Prices follow what was measured
-(`python -m benchmarks questions`): 50 counters are about a microsecond of a processor.
+(`python -m benchmarks questions`): 50 counters are about a microsecond of a processor, the store's included.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
 from deniable.kinds import Boolean, Category, Flags, Ordinal, Set, Vector
 
 __all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "row_count", "telling"]
 
-MOST = 250_000_000
+MOST = 500_000_000
 """The dearest question that is answered."""
 MOST_KEPT = 8_000_000
 """So many counters of a metric, added over segments, are kept at once while the epochs of a window are added up."""
@@ -35,7 +35,11 @@ _ESTIMATE_ROW = 100
 _ROW = 3_000
 """To put one row into words, and into a message."""
 _LEVEL = 1.05
-"""Windows have intervals at so many levels of dependence: powers of this, up to the number of epochs."""
+_MOST_LEVELS = 16
+"""Windows have intervals at several levels of dependence: powers of this, up to the number of epochs; but most rows
+have levels that others have too, and as a rule there are no more than so many."""
+_FEW_ROWS = 20
+"""What is proposed to who has asked for more rows."""
 
 
 class TooDearError(Exception):
@@ -68,7 +72,8 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
     """To make the estimate of a window."""
     rows, columns = row_count(metric), len(metric.columns)
     one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows
-    return one if epochs == 1 else one * (2 + min(rows, math.ceil(math.log(epochs) / math.log(_LEVEL))))
+    levels = min(rows, _MOST_LEVELS, math.ceil(math.log(epochs) / math.log(_LEVEL)))
+    return one if epochs == 1 else one * (2 + levels)
 
 
 def telling(metric: Metric, most: int) -> int:
@@ -111,7 +116,7 @@ class Price:
             if price > most
             else f"has {kept:,} counters of one metric, and {MOST_KEPT:,} is the most"
         )
-        raise TooDearError(f"this question {costs}: ask for {', or '.join(fits) or 'fewer rows'}")
+        raise TooDearError(f"this question {costs}: ask for {', or '.join(fits) or 'less'}")
 
     def _fits(self, most: int) -> list[str]:
         """What could be asked for instead."""
@@ -127,10 +132,13 @@ class Price:
 
         fits, all_of_them = [], longest(self.metrics)
         if all_of_them:
-            fits.append(f"{all_of_them:,} epochs at the most")
+            fits.append(f"{all_of_them:,} epochs at the most" if all_of_them > 1 else "one epoch")
         alone = min(longest([metric]) for metric in self.metrics)
         if len(self.metrics) > 1 and alone > all_of_them:
             fits.append("one metric at a time" if alone == self._span else f"one metric and {alone:,} epochs")
+        few = replace(self, rows=_FEW_ROWS)
+        if few.counters <= most and self._kept(self.metrics, self._span) <= MOST_KEPT:
+            fits.append(f"the {_FEW_ROWS} largest rows")
         return fits
 
     @staticmethod
