@@ -14,15 +14,18 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
-from deniable.collection import Column
-from deniable_aggregator.store import CounterKey, Store, Window
+from deniable_aggregator.store import Cell, Counted, Store, Window
 
-__all__ = ["Counters", "EpochCounters"]
+__all__ = ["Counters", "EpochCounters", "Segments"]
+
+Segments = NDArray[np.int64]
+"""Indices of segments, in order."""
 
 _MOST_BYTES = 256 << 20
 _COLUMN_BYTES = 200
@@ -34,24 +37,32 @@ class EpochCounters:
     """The counters of one epoch of a collection, as far as they have been asked for."""
 
     version: int
-    columns: dict[int, dict[int, NDArray[np.int64]]] = field(default_factory=dict)
-    """By the column's number and the segment's index; without what has not been counted."""
+    columns: dict[int, Counted] = field(default_factory=dict)
+    """By the column's number; without segments in which nothing has been counted."""
     size: int = 0
     """In bytes."""
 
-    def of(self, metric: Metric, segments: Sequence[int]) -> list[NDArray[np.int64]]:
+    def of(self, metric: Metric, segments: Segments) -> list[NDArray[np.int64]]:
         """The counters of a metric's columns, added over segments."""
-        return [_added(column, self.columns[column.number], segments) for column in metric.columns]
+        return [_added(self.columns[column.number], segments) for column in metric.columns]
 
 
-def _added(column: Column, by_segment: dict[int, NDArray[np.int64]], segments: Sequence[int]) -> NDArray[np.int64]:
-    own = [by_segment[segment] for segment in segments if segment in by_segment]
-    if len(own) == 1:
-        return own[0]
-    total = np.zeros(column.shape.counters, dtype=np.int64)
-    for counters in own:
-        total += counters
+def _added(own: Counted, segments: Segments) -> NDArray[np.int64]:
+    rows = own.rows
+    if len(rows) and len(segments) <= own.segments[-1]:  # not all of them are asked for
+        rows = rows[np.isin(own.segments, segments, assume_unique=True)]
+    if not len(rows):
+        return _nothing(rows.shape[1])
+    total: NDArray[np.int64] = rows[0] if len(rows) == 1 else rows.sum(axis=0)
     return total
+
+
+@lru_cache(maxsize=256)
+def _nothing(counters: int) -> NDArray[np.int64]:
+    """What has not been counted: the same array for every epoch, since many may have none."""
+    zeros = np.zeros(counters, dtype=np.int64)
+    zeros.setflags(write=False)
+    return zeros
 
 
 class Counters:
@@ -66,19 +77,22 @@ class Counters:
 
     async def versions(self, collection: Collection, epochs: Iterable[int]) -> list[int]:
         """The epochs' versions; 0 where no batch is remembered."""
-        return await self._store.batches([Window(collection.digest, epoch) for epoch in epochs])
+        return await self._store.seen(collection.digest, list(epochs))
 
     async def read(
-        self, collection: Collection, metrics: Iterable[Metric], epochs: Sequence[int]
+        self,
+        collection: Collection,
+        metrics: Iterable[Metric],
+        epochs: Sequence[int],
+        versions: Sequence[int] | None = None,
     ) -> list[EpochCounters]:
-        """The counters of these metrics in each of the epochs, as they are now."""
-        columns = [column for metric in metrics for column in metric.columns]
+        """The counters of these metrics in each of the epochs, at versions that were just told; or now."""
         async with self._reading:
             found = []
-            versions = await self.versions(collection, epochs)
+            versions = await self.versions(collection, epochs) if versions is None else versions
             for epoch, version in zip(epochs, versions, strict=True):
                 found.append(self._at(Window(collection.digest, epoch), version))
-            await self._fill(collection, columns, epochs, found)
+            await self._fill(collection, metrics, epochs, found)
             self._shrink()
         return found
 
@@ -91,27 +105,23 @@ class Counters:
         return kept
 
     async def _fill(
-        self, collection: Collection, columns: Sequence[Column], epochs: Sequence[int], found: Sequence[EpochCounters]
+        self, collection: Collection, metrics: Iterable[Metric], epochs: Sequence[int], found: Sequence[EpochCounters]
     ) -> None:
         """Read what is missing."""
-        segments = range(collection.segment_count)
+        columns = [column for metric in metrics for column in metric.columns]
         missing = [
-            (own, column.number, epoch)
+            (own, Cell(column.number, epoch, column.shape.counters))
             for epoch, own in zip(epochs, found, strict=True)
             for column in columns
             if column.number not in own.columns
         ]
-        keys = [
-            CounterKey(collection.digest, column, epoch, segment)
-            for _, column, epoch in missing
-            for segment in segments
-        ]
-        stored = iter(await self._store.read(keys))
-        for own, column, _ in missing:
-            read = {segment: next(stored) for segment in segments}
-            kept = {segment: counters for segment, counters in read.items() if counters is not None}
-            own.columns[column] = kept
-            size = _COLUMN_BYTES + sum(counters.nbytes for counters in kept.values())
+        if not missing:
+            return
+        cells = [cell for _, cell in missing]
+        stored = await self._store.cells(collection.digest, cells, collection.segment_count)
+        for (own, cell), counted in zip(missing, stored, strict=True):
+            own.columns[cell.column] = counted
+            size = _COLUMN_BYTES + counted.segments.nbytes + counted.rows.nbytes
             own.size += size
             self._size += size
 

@@ -12,23 +12,29 @@ import grpc
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.catalog import NotKnownError
-from deniable_aggregator.messages import collection_message, estimate_message, overview_message, query_of
+from deniable_aggregator.desk import asker_of
+from deniable_aggregator.messages import collection_message
+from deniable_aggregator.prices import TooDearError
 from deniable_aggregator.query import Analyst
+from deniable_aggregator.questions import Questions
 from deniable_aggregator.server import AddService
 from deniable_aggregator.store import Store, StoreError
+from deniable_aggregator.turns import BusyError
 
 __all__ = ["EstimateService", "estimates_of"]
 
 _Context = grpc.aio.ServicerContext[Any, Any]
 _Found = TypeVar("_Found")
 _WATCH_SECONDS = 1.0
+_WATCH_COUNTERS = 10_000_000
+"""A watch is answered at this price a second, at the most: a fifth of a processor."""
 
 
 class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
     """Serves an analyst's answers."""
 
     def __init__(self, analyst: Analyst) -> None:
-        self._analyst = analyst
+        self._questions = Questions(analyst)
 
     async def ListCollections(  # noqa: N802
         self,
@@ -36,81 +42,76 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         context: _Context,  # noqa: ARG002
     ) -> pb.ListCollectionsResponse:
         """The collections that the aggregator knows."""
-        known = self._analyst.catalog.collections()
+        known = self._questions.analyst.catalog.collections()
         return pb.ListCollectionsResponse(collections=map(collection_message, known))
 
     async def GetEstimate(self, request: pb.GetEstimateRequest, context: _Context) -> pb.GetEstimateResponse:  # noqa: N802
         """The answer of one metric."""
 
-        async def found() -> pb.GetEstimateResponse:
-            query = query_of(request.query)
-            (one,) = await self._analyst.answers(request.collection, query, request.metric)
-            return pb.GetEstimateResponse(estimate=estimate_message(one))
-
-        return await _answered(found(), context)
+        found = self._questions.estimates(asker_of(context), request.collection, request.query, request.metric)
+        (one,) = await _answered(found, context)
+        return pb.GetEstimateResponse(estimate=one)
 
     async def ListEstimates(  # noqa: N802
         self, request: pb.ListEstimatesRequest, context: _Context
     ) -> pb.ListEstimatesResponse:
         """The answers of all metrics of a collection."""
-        estimates = await _answered(self._all(request.collection, request.query), context)
-        return pb.ListEstimatesResponse(estimates=estimates)
+        found = self._questions.estimates(asker_of(context), request.collection, request.query)
+        return pb.ListEstimatesResponse(estimates=await _answered(found, context))
 
     async def ListEpochEstimates(  # noqa: N802
         self, request: pb.ListEpochEstimatesRequest, context: _Context
     ) -> pb.ListEpochEstimatesResponse:
         """The answers of one metric in each epoch of a window."""
 
-        async def found() -> pb.ListEpochEstimatesResponse:
-            query = query_of(request.query)
-            answers = await self._analyst.by_epoch(request.collection, query, request.metric)
-            estimates = [*map(estimate_message, answers)]
-            return pb.ListEpochEstimatesResponse(estimates=estimates)
-
-        return await _answered(found(), context)
+        found = self._questions.epochs(asker_of(context), request.collection, request.query, request.metric)
+        return pb.ListEpochEstimatesResponse(estimates=await _answered(found, context))
 
     async def ListSegmentEstimates(  # noqa: N802
         self, request: pb.ListSegmentEstimatesRequest, context: _Context
     ) -> pb.ListSegmentEstimatesResponse:
         """The answers of one metric in each value of a segment."""
 
-        async def found() -> pb.ListSegmentEstimatesResponse:
-            query = query_of(request.query)
-            answers = await self._analyst.by_segment(request.collection, query, request.metric, request.segment)
-            estimates = [*map(estimate_message, answers)]
-            return pb.ListSegmentEstimatesResponse(estimates=estimates)
-
-        return await _answered(found(), context)
+        names = request.metric, request.segment
+        found = self._questions.segments(asker_of(context), request.collection, request.query, *names)
+        return pb.ListSegmentEstimatesResponse(estimates=await _answered(found, context))
 
     async def GetOverview(self, request: pb.GetOverviewRequest, context: _Context) -> pb.GetOverviewResponse:  # noqa: N802
         """The answers of all metrics of a collection, and how they have come about."""
 
-        async def found() -> pb.GetOverviewResponse:
-            query = query_of(request.query)
-            overview = await self._analyst.overview(request.collection, query, request.trend_epochs)
-            return overview_message(overview)
-
-        return await _answered(found(), context)
+        trend = request.trend_epochs
+        return await _answered(
+            self._questions.overview(asker_of(context), request.collection, request.query, trend), context
+        )
 
     async def WatchEstimates(  # noqa: N802
         self, request: pb.WatchEstimatesRequest, context: _Context
     ) -> AsyncIterator[pb.WatchEstimatesResponse]:
         """The answers of all metrics of a collection, again whenever they have changed."""
+        asked = request.collection, request.query
         sent = None
         while True:
-            version = await _answered(self._version(request.collection, request.query), context)
+            version = await _answered(self._questions.version(*asked), context)
             if version != sent:
-                sent = version
-                estimates = await _answered(self._all(request.collection, request.query), context)
-                yield pb.WatchEstimatesResponse(estimates=estimates)
-            await asyncio.sleep(_WATCH_SECONDS)
+                estimates = await _answered(self._unless_busy(asker_of(context), *asked), context)
+                if estimates is not None:
+                    sent = version
+                    yield pb.WatchEstimatesResponse(estimates=estimates)
+            await asyncio.sleep(self._pause(*asked))
 
-    async def _all(self, collection: str, query: pb.Query) -> list[pb.Estimate]:
-        answers = await self._analyst.answers(collection, query_of(query))
-        return [*map(estimate_message, answers)]
+    async def _unless_busy(self, asker: str, collection: str, query: pb.Query) -> list[pb.Estimate] | None:
+        """The answers; None where too many questions wait: who watches can wait for longer."""
+        try:
+            return await self._questions.estimates(asker, collection, query)
+        except BusyError:
+            return None
 
-    async def _version(self, collection: str, query: pb.Query) -> str:
-        return await self._analyst.version(collection, query_of(query))
+    def _pause(self, collection: str, query: pb.Query) -> float:
+        """A second; longer where every answer costs so much that it would be asked for without a pause."""
+        try:
+            return max(_WATCH_SECONDS, self._questions.price(collection, query).counters / _WATCH_COUNTERS)
+        except (NotKnownError, ValueError):  # collections were replaced meanwhile: the next question says it
+            return _WATCH_SECONDS
 
 
 async def _answered(found: Awaitable[_Found], context: _Context) -> _Found:
@@ -121,6 +122,8 @@ async def _answered(found: Awaitable[_Found], context: _Context) -> _Found:
         await _abort(context, grpc.StatusCode.NOT_FOUND, str(error))
     except ValueError as error:
         await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
+    except (TooDearError, BusyError) as error:
+        await _abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
     except StoreError:
         await _abort(context, grpc.StatusCode.UNAVAILABLE, "the store is away; try again")
 

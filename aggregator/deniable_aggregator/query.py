@@ -13,17 +13,21 @@ import functools
 import hashlib
 import itertools
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from deniable import Collection, Metric
 from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer
 from deniable_aggregator.catalog import Catalog, NotKnownError
 from deniable_aggregator.consistency import consistent
-from deniable_aggregator.counters import Counters, EpochCounters
+from deniable_aggregator.counters import Counters, Segments
+from deniable_aggregator.prices import estimating, reading
+from deniable_aggregator.remembered import Remembered, state_of
 from deniable_aggregator.store import Store
+from deniable_aggregator.turns import SLICE, Turn, Turns
 from deniable_aggregator.windows import Windowed, windowed
 
 __all__ = ["Analyst", "Answer", "Overview", "Point", "Query", "Trend", "Truth", "analyst_of"]
@@ -31,9 +35,8 @@ __all__ = ["Analyst", "Answer", "Overview", "Point", "Query", "Trend", "Truth", 
 MOST_EPOCHS = 3660
 """Ten years of days."""
 _LOOK_BACK = 32
-_MOST_ROWS_KEPT = 400_000
-_MOST_NUMBERS = 1000
-_SLICE_SECONDS = 0.002
+_LAST_SECOND = 253_402_300_799
+"""Of the year 9999, beyond which times can not be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +116,6 @@ Truth = Callable[[Metric, range, Mapping[str, str]], Sequence[float] | None]
 """What the rows of a metric's answer would say over these epochs and in this segment, if the values were known."""
 
 
-class _Slices:
-    """Lets others have their turn in the middle of long work: devices' calls are served on the same loop."""
-
-    def __init__(self) -> None:
-        self._until = time.perf_counter() + _SLICE_SECONDS
-
-    async def end(self) -> None:
-        if time.perf_counter() > self._until:
-            await asyncio.sleep(0)
-            self._until = time.perf_counter() + _SLICE_SECONDS
-
-
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What a question is about, but for the metric and the epochs; told by a number, which is quick to look up."""
@@ -159,126 +150,85 @@ class _Found:
         return cls(own, tuple(fitted[place] for place in places), tuple(places), len(rows), _leading(found.estimate))
 
 
-_Key = tuple[int, str, int, int, int]
-"""A question's number, a metric, the epochs from and to; and how many rows are asked for, or by -1 and less which."""
-_Kept = TypeVar("_Kept")
-
-
-class _Memory:
-    """What has been found from counters that have not changed since; what was not asked for longest is forgotten."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[_Asked, int] = {}
-        self._kept: OrderedDict[_Key, tuple[tuple[int, ...], Any, int]] = OrderedDict()
-        self._rows = 0
-
-    def number(self, asked: _Asked) -> int:
-        """The number of a question."""
-        if len(self._numbers) >= _MOST_NUMBERS and asked not in self._numbers:
-            self._numbers.clear()
-            self._kept.clear()
-            self._rows = 0
-        return self._numbers.setdefault(asked, len(self._numbers))
-
-    def find(
-        self, key: _Key, versions: tuple[int, ...], make: Callable[[], _Kept], rows: Callable[[_Kept], int]
-    ) -> _Kept:
-        """What is kept of these versions, or is made; and how many rows that is."""
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._rows -= kept[2]
-        if kept is None or kept[0] != versions:
-            made = make()
-            kept = versions, made, rows(made)
-        self._kept[key] = kept
-        self._rows += kept[2]
-        while self._rows > _MOST_ROWS_KEPT and len(self._kept) > 1:
-            _, (_, _, fewer) = self._kept.popitem(last=False)
-            self._rows -= fewer
-        found: _Kept = kept[1]
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Context:
     """A query, as far as it is the same for all metrics."""
 
     collection: Collection
     window: range
-    segments: tuple[int, ...]
+    segments: Segments
     query: Query
     number: int
 
 
+_Read = Callable[[Sequence[int]], Awaitable[list[Sequence[NDArray[np.int64]]]]]
+"""The counters of a metric's columns in each of some epochs."""
+
+
 class Analyst:
-    """Answers questions from the counters in a store."""
+    """Answers questions from the counters in a store.
+
+    What is asked with a turn is done in slices, between which others have theirs.
+    """
 
     def __init__(
         self, catalog: Catalog, store: Store, clock: Callable[[], float] = time.time, truth: Truth | None = None
     ) -> None:
         self.catalog = catalog
+        self.turns = Turns()
+        """Whose question is answered next, by all who ask this analyst."""
         self._counters = Counters(store)
-        self._memory = _Memory()
+        self._remembered = Remembered()
         self._clock = clock
         self._truth = truth
 
-    async def answers(self, collection: str, query: Query, metric: str | None = None) -> list[Answer]:
+    async def answers(
+        self, collection: str, query: Query, metric: str | None = None, turn: Turn | None = None
+    ) -> list[Answer]:
         """The answers of one metric, or of all metrics, of a collection."""
-        about = await self._about(collection, query)
-        found = about.collection
-        metrics = list(found.metrics.values()) if metric is None else [self.catalog.metric(found, metric)]
-        counters = await self._counters.read(found, metrics, about.window)
-        slices = _Slices()
-        answers = []
-        for each in metrics:
-            answers.append(self._answer(about, each, about.window, counters))
-            await slices.end()
-        return answers
+        about, turn = await self._about(collection, query), turn or self.turns.own()
+        versions = await self._counters.versions(about.collection, about.window)
+        return [
+            self._told(about, each, about.window, await self._found(about, each, versions, turn))
+            for each in self.metrics(about.collection, metric)
+        ]
 
-    async def by_epoch(self, collection: str, query: Query, metric: str) -> list[Answer]:
+    async def by_epoch(self, collection: str, query: Query, metric: str, turn: Turn | None = None) -> list[Answer]:
         """The answers of one metric in each epoch of the window, without those that have no reports."""
-        about = await self._about(collection, query)
+        about, turn = await self._about(collection, query), turn or self.turns.own()
         one = self.catalog.metric(about.collection, metric)
-        counters = await self._counters.read(about.collection, [one], about.window)
-        slices = _Slices()
+        versions = await self._counters.versions(about.collection, about.window)
+        read = self._read(about, one, about.window, versions, turn)
+        await read(about.window)
         answers = []
-        for epoch, own in zip(about.window, counters, strict=True):
-            each = self._answer(about, one, range(epoch, epoch + 1), [own])
-            if each.estimate.reports:
-                answers.append(each)
-            await slices.end()
+        for epoch, version in zip(about.window, versions, strict=True):
+            alone = replace(about, window=range(epoch, epoch + 1))
+            found = await self._found(alone, one, [version], turn, read)
+            if found.windowed.estimate.reports:
+                answers.append(self._told(about, one, alone.window, found))
         return answers
 
-    async def by_segment(self, collection: str, query: Query, metric: str, name: str) -> list[Answer]:
+    async def by_segment(
+        self, collection: str, query: Query, metric: str, name: str, turn: Turn | None = None
+    ) -> list[Answer]:
         """The answers of one metric in each of the values of a segment, in the order of the collection file."""
-        values = self.catalog.collection(collection).segments.get(name)
-        if values is None:
-            raise NotKnownError(
-                f"no segment {name!r}; known: {', '.join(self.catalog.collection(collection).segments)}"
-            )
         answers = []
-        for value in values:
+        for value in self.values(collection, name):
             own = replace(query, segment={**query.segment, name: value})
-            answers += await self.answers(collection, own, metric)
+            answers += await self.answers(collection, own, metric, turn)
         return answers
 
-    async def overview(self, collection: str, query: Query, epochs: int) -> Overview:
+    async def overview(self, collection: str, query: Query, epochs: int, turn: Turn | None = None) -> Overview:
         """The answers of all metrics, and the trends of their leading rows over so many epochs."""
-        about = await self._about(collection, query)
-        window, span = about.window, _span(about.window, epochs)
-        metrics = list(about.collection.metrics.values())
-        counters = dict(zip(span, await self._counters.read(about.collection, metrics, span), strict=True))
-        slices = _Slices()
+        about, turn = await self._about(collection, query), turn or self.turns.own()
+        span = _span(about.window, epochs)
+        versions = await self._counters.versions(about.collection, span)
         overview = Overview([], [])
-        for metric in metrics:
-            found = self._found(about, metric, window, [counters[epoch] for epoch in window])
-            points = []
-            for epoch in span:
-                points.append(self._point(about, metric, epoch, counters[epoch], found.lead))
-                await slices.end()
-            overview.answers.append(self._told(about, metric, window, found))
-            own = [point for point in points if point.reports]
-            overview.trends.append(Trend(points[-1].row.label, tuple(own)))
+        for metric in about.collection.metrics.values():
+            read = self._read(about, metric, span, versions, turn)
+            found = await self._found(about, metric, versions[about.window.start - span.start :], turn, read)
+            overview.answers.append(self._told(about, metric, about.window, found))
+            overview.trends.append(await self._trend(about, metric, span, versions, found.lead, turn, read))
         return overview
 
     async def version(self, collection: str, query: Query, epochs: int = 1) -> str:
@@ -288,12 +238,27 @@ class Analyst:
         state = (about.collection.digest, span, query, await self._counters.versions(about.collection, span))
         return hashlib.sha256(repr(state).encode()).hexdigest()[:16]
 
+    def metrics(self, collection: Collection, metric: str | None) -> list[Metric]:
+        """One metric, or all of them."""
+        return list(collection.metrics.values()) if metric is None else [self.catalog.metric(collection, metric)]
+
+    def values(self, collection: str, name: str) -> Sequence[str]:
+        """The values of a segment."""
+        segments = self.catalog.collection(collection).segments
+        if name not in segments:
+            raise NotKnownError(f"no segment {name!r}; known: {', '.join(segments)}")
+        return segments[name]
+
     async def _about(self, collection: str, query: Query) -> _Context:
         found = self.catalog.collection(collection)
         last = await self._newest(found) if query.last_epoch is None else query.last_epoch
+        if (last + 1) * found.epoch_seconds > _LAST_SECOND:
+            latest = _LAST_SECOND // found.epoch_seconds - 1
+            raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
         segments = _segments(found, query.segment)
-        number = self._memory.number(_Asked(found.digest, segments, query.confidence, query.target))
-        return _Context(found, range(max(0, last - query.epochs + 1), last + 1), segments, query, number)
+        number = self._remembered.number(_Asked(found.digest, tuple(segments), query.confidence, query.target))
+        window = range(max(0, last - query.epochs + 1), last + 1)
+        return _Context(found, window, np.array(segments), query, number)
 
     async def _newest(self, collection: Collection) -> int:
         """The newest epoch that is well under way; the current one where no batches are remembered."""
@@ -302,9 +267,6 @@ class Analyst:
         batches = await self._counters.versions(collection, epochs)
         enough = max(1, *batches) / 2
         return max((epoch for epoch, own in zip(epochs, batches, strict=True) if own >= enough), default=now)
-
-    def _answer(self, about: _Context, metric: Metric, window: range, counters: Sequence[EpochCounters]) -> Answer:
-        return self._told(about, metric, window, self._found(about, metric, window, counters))
 
     def _told(self, about: _Context, metric: Metric, window: range, found: _Found) -> Answer:
         segment = about.query.segment
@@ -322,31 +284,76 @@ class Analyst:
             [truth[place] for place in found.places] if truth else None,
         )
 
-    def _found(self, about: _Context, metric: Metric, window: range, counters: Sequence[EpochCounters]) -> _Found:
-        query = about.query
+    def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[int], turn: Turn) -> _Read:
+        """The counters of a metric in epochs of a span, added over segments; read when they are needed first."""
+        each = reading(about.collection, metric, 1)
+        together = max(SLICE // each, 1)
+        found: dict[int, Sequence[NDArray[np.int64]]] = {}
+
+        async def read(epochs: Sequence[int]) -> list[Sequence[NDArray[np.int64]]]:
+            missing = [epoch for epoch in epochs if epoch not in found]
+            for start in range(0, len(missing), together):
+                some = missing[start : start + together]
+                own = [versions[epoch - span.start] for epoch in some]
+                for epoch, counters in zip(
+                    some, await self._counters.read(about.collection, [metric], some, own), strict=True
+                ):
+                    found[epoch] = counters.of(metric, about.segments)
+                await turn.did(each * len(some))
+            return [found[epoch] for epoch in epochs]
+
+        return read
+
+    async def _found(
+        self, about: _Context, metric: Metric, versions: Sequence[int], turn: Turn, read: _Read | None = None
+    ) -> _Found:
+        """The answer of a window; remembered, if its epochs have these versions still."""
+        query, window, state = about.query, about.window, state_of(versions)
+        key = about.number, metric.name, window.start, window.stop, query.rows
+        kept: _Found | None = self._remembered.find(key, state)
+        if kept is not None:
+            return kept
+        counters = await (read or self._read(about, metric, window, versions, turn))(window)
 
         def make() -> _Found:
-            own = [each.of(metric, about.segments) for each in counters]
-            return _Found.of(metric, windowed(metric, own, query.confidence, query.target), query.rows)
+            own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
+            return _Found.of(
+                metric, windowed(metric, own or counters[:1], query.confidence, query.target), query.rows
+            )
 
-        key = about.number, metric.name, window.start, window.stop, query.rows
-        versions = tuple([own.version for own in counters])
-        return self._memory.find(key, versions, make, lambda found: len(found.places))
+        work = estimating(metric, len(window))
+        made = await asyncio.to_thread(make) if work > SLICE else make()
+        await turn.did(work)
+        return self._remembered.keep(key, state, made, lambda found: len(found.places))
 
-    def _point(self, about: _Context, metric: Metric, epoch: int, counters: EpochCounters, place: int) -> Point:
+    async def _trend(
+        self,
+        about: _Context,
+        metric: Metric,
+        span: range,
+        versions: Sequence[int],
+        place: int,
+        turn: Turn,
+        read: _Read,
+    ) -> Trend:
+        """One row in each epoch of a span."""
         query = about.query
-
-        def make() -> Point:
-            own = answer(metric, counters.of(metric, about.segments), query.confidence, query.target)
-            return Point(epoch, own.reports, own.rows[place])
-
-        key = about.number, metric.name, epoch, epoch + 1, -1 - place
-        return self._memory.find(key, (counters.version,), make, lambda point: 1)  # noqa: ARG005 - one row
+        keys = [(about.number, metric.name, epoch, epoch + 1, -1 - place) for epoch in span]
+        states = [state_of([version]) for version in versions]
+        points: list[Point | None] = [*map(self._remembered.find, keys, states)]
+        missing = [number for number, point in enumerate(points) if point is None]
+        for number, own in zip(missing, await read([span[number] for number in missing]), strict=True):
+            estimate = answer(metric, own, query.confidence, query.target)
+            point = Point(span[number], estimate.reports, estimate.rows[place])
+            points[number] = self._remembered.keep(keys[number], states[number], point, lambda _: 1)
+            await turn.did(estimating(metric))
+        found = [point for point in points if point]
+        return Trend(found[-1].row.label, tuple(point for point in found if point.reports))
 
 
 def _span(window: range, epochs: int) -> range:
     """The window, and as much before it as makes so many epochs."""
-    return range(max(0, min(window.start, window.stop - epochs)), window.stop)
+    return range(max(0, min(window.start, window.stop - min(epochs, MOST_EPOCHS))), window.stop)
 
 
 def analyst_of(catalog: Catalog, truth: Truth | None = None) -> Callable[[Store], Analyst]:
@@ -362,14 +369,14 @@ def _leading(estimate: Estimate) -> int:
     return max(range(len(rows)), key=lambda place: rows[place].value if rows[place].measure is Measure.SHARE else -1)
 
 
-def _segments(collection: Collection, wanted: Mapping[str, str]) -> tuple[int, ...]:
-    """The indices of all combinations that have the wanted values."""
+def _segments(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
+    """The indices of all combinations that have the wanted values, in order."""
     for name, value in wanted.items():
         if value not in collection.segments.get(name, ()):
             known = ", ".join(f"{key}={'|'.join(values)}" for key, values in collection.segments.items())
             raise NotKnownError(f"no segment {name}={value}; known: {known or 'none'}")
     choices = [(wanted[name],) if name in wanted else values for name, values in collection.segments.items()]
-    return tuple(
+    return sorted(
         collection.segment_index(dict(zip(collection.segments, combination, strict=True)))
         for combination in itertools.product(*choices)
     )

@@ -99,6 +99,8 @@ class Settings:
     """The file in which processes that share a port add up what has happened; None: each has its own counts."""
     worker: int = 0
     """This process's number on the board."""
+    desk: Path | None = None
+    """The socket of the process that answers questions; None: this process answers them."""
     folds: bool = True
     """This process folds what is added into the counters; otherwise another one does."""
 

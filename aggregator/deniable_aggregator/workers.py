@@ -4,6 +4,7 @@ words:
   supervisor  owns the port, the store's process, the board and what runs beside the workers; starts every worker,
               and starts one again that dies; folds what workers add; takes no calls itself
   worker      a process that takes calls: one Server. It is a program of its own, since gRPC does not survive a fork
+  desk        a process beside them that answers questions (`desk.py`); it is started and told as a worker is
   link        the socket between the two. The supervisor says what to serve, the worker what became of it; when the
               supervisor is gone, however it went, the link is closed and the worker drains
   reload      to serve what the collection files say now: on SIGHUP, and when something changes in a directory that
@@ -26,20 +27,22 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from deniable import CollectionError
+from deniable_aggregator import desk
 from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.desk import passing
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
 from deniable_aggregator.processors import processors_of, take_turns
 from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
 from deniable_aggregator.sources import Sources, Texts, collections_of
 from deniable_aggregator.store import Durability, EmbeddedStore, Store, StoreError
 
-__all__ = ["Program", "Supervisor", "serve"]
+__all__ = ["Orders", "Program", "Supervisor", "be", "serve"]
 
 _LOG = logging.getLogger(__name__)
 _LENGTH_BYTES = 4
@@ -65,7 +68,7 @@ _LAST_SECONDS = 5.0
 
 
 Services = Callable[[Catalog], Sequence[AddService]]
-"""What is served besides reports. It travels to the workers: it has to be a function of a module."""
+"""What answers questions. It travels to the desk: it has to be a function of a module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +80,12 @@ class Program:
     services: Services
 
 
-class _Orders(NamedTuple):
+class Orders(NamedTuple):
     """What a worker is told first."""
 
     settings: Settings
-    services: Services
+    services: Services | None
+    """What the desk answers; None for a worker, which need not load any of it."""
     processor: int | None
     """The processor that it keeps to; None: whichever is free."""
     texts: Texts
@@ -119,10 +123,12 @@ class _Link:
 
 
 class _Worker:
-    """A worker as its supervisor sees it."""
+    """A worker as its supervisor sees it; or what is a program of another module."""
 
-    def __init__(self, orders: _Orders) -> None:
+    def __init__(self, orders: Orders, module: str = __name__) -> None:
         self._orders = orders
+        self._module = module
+        self._name = f"worker {orders.settings.worker}" if module == __name__ else "the desk"
         self._process: asyncio.subprocess.Process | None = None
         self._link: _Link | None = None
         self._stopping = asyncio.Event()
@@ -152,7 +158,7 @@ class _Worker:
             async with asyncio.timeout(seconds):
                 await self._ended()
         except TimeoutError:
-            _LOG.warning("worker %s does not end; killing it", self._orders.settings.worker)
+            _LOG.warning("%s does not end; killing it", self._name)
             self._signal(signal.SIGKILL)
             await self._ended()
 
@@ -172,7 +178,7 @@ class _Worker:
         with theirs:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-m", __name__, str(theirs.fileno())),
+                *("-m", self._module, str(theirs.fileno())),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,  # a Ctrl-C is for the supervisor
@@ -200,8 +206,7 @@ class _Worker:
             self._link.close()
             if self._stopping.is_set():
                 return
-            number, code = self._orders.settings.worker, self._process.returncode
-            _LOG.warning("worker %s ended (%s); starting it again", number, code)
+            _LOG.warning("%s ended (%s); starting it again", self._name, self._process.returncode)
             pause = _FIRST_PAUSE if loop.time() - started > _STEADY_SECONDS else min(2 * pause, _LAST_PAUSE)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
@@ -211,7 +216,7 @@ class _Worker:
                 await self._spawn()
             except (OSError, StoreError) as error:
                 if not self._stopping.is_set():
-                    _LOG.warning("worker %s does not start: %s", number, error)
+                    _LOG.warning("%s does not start: %s", self._name, error)
 
 
 class Supervisor:
@@ -229,6 +234,7 @@ class Supervisor:
         self._number = workers
         self._attachments: list[Attachment] = []
         self._workers: list[_Worker] = []
+        self._desk: _Worker | None = None
         self._background: list[asyncio.Task[None]] = []
         self._state: dict[Path, tuple[int, int]] = {}
         self._texts: Texts = ()
@@ -272,8 +278,8 @@ class Supervisor:
             self._state = self._program.sources.state()
             self._serve(self._program.sources.read())
             settings = await self._settle()
-            self._workers = self._hire(settings)
-            await asyncio.gather(*(worker.start() for worker in self._workers))
+            self._desk, self._workers = self._hire(settings)
+            await asyncio.gather(*(each.start() for each in self._staff()))
             for attachment in self._attachments:
                 await self._leaving.enter_async_context(attachment(self))
         except BaseException:
@@ -290,6 +296,8 @@ class Supervisor:
             await ended(task)
         seconds = self._settings.grace + _LAST_SECONDS
         await asyncio.gather(*(worker.stop(seconds) for worker in self._workers))
+        if self._desk:  # last: calls of workers to it end with the calls that they are for
+            await self._desk.stop(seconds)
         await self._leaving.aclose()
 
     def reload(self) -> None:
@@ -299,8 +307,8 @@ class Supervisor:
         except (CollectionError, OSError) as error:
             _LOG.error("what is served stays as it is: %s", error)
             return
-        for worker in self._workers:
-            worker.reload(self._texts)
+        for each in self._staff():
+            each.reload(self._texts)
         _LOG.info("serving %s", ", ".join(collection.name for collection in self.catalog.collections()))
 
     def _serve(self, texts: Texts) -> None:
@@ -313,9 +321,8 @@ class Supervisor:
         port = _reserved(settings.listen)
         leaving.callback(port.close)
         self.port = port.getsockname()[1]
-        board = settings.board
-        if board is None:
-            board = Path(leaving.enter_context(tempfile.TemporaryDirectory(prefix="deniable-"))) / "board"
+        room = Path(leaving.enter_context(tempfile.TemporaryDirectory(prefix="deniable-")))
+        board = settings.board or room / "board"
         self._board = Board(board)
         url, durability = settings.redis_url, settings.durability
         if settings.data_dir:
@@ -336,16 +343,24 @@ class Supervisor:
             redis_url=url,
             durability=durability,
             board=board,
+            desk=room / "desk",
             reuse_port=True,
             listeners=_LISTENERS,
             folds=False,
         )
 
-    def _hire(self, settings: Settings) -> list[_Worker]:
-        return [
-            _Worker(_Orders(replace(settings, worker=number), self._program.services, processor, self._texts))
+    def _hire(self, settings: Settings) -> tuple[_Worker, list[_Worker]]:
+        """The desk, and the workers."""
+        services, texts = self._program.services, self._texts
+        workers = [
+            _Worker(Orders(replace(settings, worker=number), None, processor, texts))
             for number, processor in enumerate(processors_of(self._number))
         ]
+        return _Worker(Orders(settings, services, None, texts), desk.__name__), workers
+
+    def _staff(self) -> list[_Worker]:
+        """All of them."""
+        return [*self._workers, *([self._desk] if self._desk else [])]
 
     async def _look(self) -> None:
         """Reload when a directory of collections changes."""
@@ -422,14 +437,36 @@ def _run(work: Awaitable[None]) -> None:
         runner.run(all_of_it())
 
 
-async def _work(link: _Link) -> None:
-    """Be a worker: serve what the supervisor says, until it or a signal says otherwise."""
-    orders: _Orders | None = await link.hear()
+class _Serves(Protocol):
+    """What a process does for its supervisor."""
+
+    async def start(self) -> None:
+        """Begin; a StoreError or OSError says what keeps it from that."""
+
+    def reload(self, layouts: Iterable[Layout]) -> None:
+        """Serve these collections, and no others."""
+
+    async def drain(self, grace: float | None = None) -> None:
+        """End, within so many seconds."""
+
+
+_Make = Callable[[Orders, Catalog], _Serves]
+
+
+def _server(orders: Orders, catalog: Catalog) -> Server:
+    """A worker's."""
+    assert orders.settings.desk
+    return Server(orders.settings, map(layout_of, catalog.collections()), [passing(orders.settings.desk)])
+
+
+async def _work(link: _Link, make: _Make) -> None:
+    """Serve what the supervisor says, until it or a signal says otherwise."""
+    orders: Orders | None = await link.hear()
     if orders is None:
         return  # the supervisor is gone already
     take_turns(orders.processor)
     catalog = Catalog(collections_of(orders.texts))
-    server = Server(orders.settings, map(layout_of, catalog.collections()), orders.services(catalog))
+    server = make(orders, catalog)
     await server.start()
     # What has been loaded stays: the collector need not look at it again (4% of the time under load).
     gc.collect()
@@ -450,10 +487,10 @@ async def _work(link: _Link) -> None:
         server.reload(map(layout_of, catalog.collections()))
 
 
-async def _worker(descriptor: int) -> None:
+async def _begin(descriptor: int, make: _Make) -> None:
     link = await _Link.over(socket.socket(fileno=descriptor))
     try:
-        await _work(link)
+        await _work(link, make)
     except (OSError, StoreError) as error:
         link.say(error)
         sys.exit(1)
@@ -461,6 +498,11 @@ async def _worker(descriptor: int) -> None:
         link.close()
 
 
-if __name__ == "__main__":
+def be(make: _Make) -> None:
+    """Be a process of a supervisor's, which has given it the number of its end of a link."""
     os.set_inheritable(int(sys.argv[1]), False)
-    _run(_worker(int(sys.argv[1])))
+    _run(_begin(int(sys.argv[1]), make))
+
+
+if __name__ == "__main__":
+    be(_server)

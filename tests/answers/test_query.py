@@ -49,10 +49,10 @@ class CountingStore(Store):
 
     keys_read = 0
 
-    async def read(self, keys: Any) -> Any:
+    async def cells(self, digest: int, cells: Any, segments: int) -> Any:
         """Read, and count."""
-        self.keys_read += len(keys)
-        return await super().read(keys)
+        self.keys_read += len(cells) * segments
+        return await super().cells(digest, cells, segments)
 
 
 def asked(questions: Callable[[Analyst, CountingStore], Awaitable[None]], now: float = TODAY * DAY) -> None:

@@ -56,14 +56,14 @@ def test_a_killed_device_has_charged_for_all_that_it_sent(tmp_path: Path) -> Non
         for life in range(KILLS):
             # A device lives for less than two seconds, or 12 days: each life begins after the one before. All of
             # them together are too short for the ledger to add lines up.
-            start, before = str(life * 13 * 24 * EPOCH), len(recorder.requests)
+            start, enough = str(life * 13 * 24 * EPOCH), len(recorder.requests) + 1
             process = subprocess.Popen(
                 [sys.executable, "-c", DEVICE, file, endpoint, state, start], stdout=subprocess.PIPE
             )
             assert process.stdout is not None
             assert process.stdout.readline() == b"recording\n"
             if life % 2:  # every other one lives to send something, however slow the machine
-                soon(partial(at_least, len(recorder.requests) + 1, recorder.requests))
+                soon(partial(at_least, enough, recorder.requests))
             time.sleep(chance.random() * 0.2)
             process.send_signal(signal.SIGKILL)
             process.wait()

@@ -208,7 +208,7 @@ def test_a_signal_drains_all_workers(tmp_path: Path, collection: Path, number: s
                 loading = asyncio.gather(*(load(client) for client in clients for _ in range(5)))
                 await until(lambda: acknowledged > 500)
                 children = list(aggregator.children())
-                assert len(children) == WORKERS + 1
+                assert len(children) == WORKERS + 2  # the store and the desk
                 aggregator.process.send_signal(number)
                 assert await asyncio.wait_for(aggregator.process.wait(), PATIENCE) == 0
                 assert all(map(gone, children))

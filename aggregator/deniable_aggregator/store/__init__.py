@@ -16,6 +16,7 @@ from deniable_aggregator.store.errors import (
     StoreUnfit,
 )
 from deniable_aggregator.store.keys import CounterKey, Window
+from deniable_aggregator.store.reading import Cell, Counted
 from deniable_aggregator.store.store import ID_BYTES, Admission, Store, StoreStatus
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "KEY",
     "Additions",
     "Admission",
+    "Cell",
+    "Counted",
     "CounterKey",
     "CounterOverflow",
     "DataDirectoryInUse",

@@ -10,7 +10,16 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["SHARDS_KEY", "CounterKey", "Window", "counts_name", "deltas_name", "seen_name"]
+__all__ = [
+    "SHARDS_KEY",
+    "CounterKey",
+    "Window",
+    "counts_begin",
+    "counts_name",
+    "deltas_name",
+    "seen_begin",
+    "seen_name",
+]
 
 SHARDS_KEY = b"deniable:shards"
 """Where the store keeps the number of shards that its counters were begun with."""
@@ -49,3 +58,15 @@ def counts_name(shard: int, key: CounterKey) -> bytes:
 def deltas_name(shard: int) -> bytes:
     """The list of what has been added to a shard and is not in its counters yet."""
     return b"deniable:{%d}:deltas" % shard
+
+
+@lru_cache(maxsize=1024)
+def counts_begin(shard: int, digest: int) -> bytes:
+    """How the names of a shard's counters of a collection begin."""
+    return b"deniable:{%d}:counts:%016x." % (shard, digest)
+
+
+@lru_cache(maxsize=1024)
+def seen_begin(shard: int, digest: int) -> bytes:
+    """How the names of a shard's sets of ids of a collection begin."""
+    return b"deniable:{%d}:seen:%016x." % (shard, digest)

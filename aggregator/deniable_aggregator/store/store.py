@@ -25,6 +25,7 @@ from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnav
 from deniable_aggregator.store.folding import Folding
 from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, deltas_name, seen_name
 from deniable_aggregator.store.links import link_to
+from deniable_aggregator.store.reading import Cell, Counted, Reading
 from deniable_aggregator.store.servers import Script, Servers, packed
 
 __all__ = ["ID_BYTES", "Admission", "Store", "StoreStatus"]
@@ -84,6 +85,7 @@ class Store:
         self.shards = shards
         self._servers = Servers(link_to(url, timeout), durability)
         self._folding = Folding(self._servers)
+        self._reading = Reading(self._servers, shards)
 
     async def open(self) -> None:
         """Reach the store, and agree with it about the number of shards and about what it promises."""
@@ -150,6 +152,15 @@ class Store:
                     before = sums[number]
                     sums[number] = counters if before is None else before + counters
         return sums
+
+    async def cells(self, digest: int, cells: Sequence[Cell], segments: int) -> list[Counted]:
+        """What the cells of a collection have in each of its segments, added over all shards."""
+        await self._of_all_shards(self.fold)
+        return await self._reading.cells(digest, cells, segments)
+
+    async def seen(self, digest: int, epochs: Sequence[int]) -> list[int]:
+        """What `batches` says, for many epochs of one collection."""
+        return await self._reading.batches(digest, epochs)
 
     async def batches(self, windows: Sequence[Window]) -> list[int]:
         """How many batches of each window are remembered: another number wherever counters have changed since."""

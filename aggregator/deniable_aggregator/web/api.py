@@ -10,10 +10,16 @@
 
 Choices are parameters: last, last_epoch, confidence, target, rows, trend, and segment.NAME=VALUE. Every answer has
 an ETag that changes when it does: who has it asks again with If-None-Match, which costs next to nothing.
+
+A question has a price that is known before anything is read (`prices.py`). One above the bound is answered with 422
+and with what would fit: fewer epochs, of which last and last_epoch choose the next ones, or one metric. Questions
+wait for their turn (`turns.py`); 429 says that too many wait already. 400 is for what can not be asked, and 404 for
+what is not known. All of them come with a reason, as {"error": {"code", "status", "message"}}.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
@@ -24,10 +30,13 @@ from google.protobuf.message import Message
 
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.catalog import NotKnownError
-from deniable_aggregator.messages import collection_message, estimate_message, overview_message, query_of
+from deniable_aggregator.messages import collection_message
+from deniable_aggregator.prices import TooDearError
 from deniable_aggregator.query import MOST_EPOCHS, Analyst
+from deniable_aggregator.questions import Questions
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.tables import Table
+from deniable_aggregator.turns import BusyError
 from deniable_aggregator.web.health import Health
 
 __all__ = ["Api"]
@@ -37,6 +46,9 @@ _COLLECTION = _ROOT + "/collections/{collection}"
 _METRIC = _COLLECTION + "/estimates/{metric:[a-z0-9_]+}"
 _TREND = 30
 _REVALIDATED = "no-cache"
+_RETRY_SECONDS = "2"
+_MOST_AT_ONCE = 10_000
+"""Bytes of a message that is put into words at once."""
 _Found = Callable[[web.Request, pb.Query], Awaitable[Message]]
 
 
@@ -44,7 +56,7 @@ class Api:
     """The handlers of the API."""
 
     def __init__(self, analyst: Analyst, health: Health) -> None:
-        self._analyst = analyst
+        self._questions = Questions(analyst)
         self._health = health
 
     def routes(self) -> list[web.RouteDef]:
@@ -64,7 +76,9 @@ class Api:
         return [*routes, web.get(_ROOT + "/{rest:.*}", _nothing)]
 
     async def _collections(self, request: web.Request) -> web.Response:
-        known = pb.ListCollectionsResponse(collections=map(collection_message, self._analyst.catalog.collections()))
+        known = pb.ListCollectionsResponse(
+            collections=map(collection_message, self._questions.analyst.catalog.collections())
+        )
         body = _text(known)
         tag = hashlib.sha256(body.encode()).hexdigest()[:16]
         return _tagged(request, tag) or _response(body, tag)
@@ -73,30 +87,31 @@ class Api:
         return _response(json.dumps(await self._health.now()))
 
     async def _overview(self, request: web.Request, query: pb.Query) -> Message:
-        overview = await self._analyst.overview(_named(request), query_of(query), _trend(request))
-        return overview_message(overview)
+        return await self._questions.overview(_asker(request), _named(request), query, _trend(request))
 
     async def _estimates(self, request: web.Request, query: pb.Query) -> Message:
-        answers = await self._analyst.answers(_named(request), query_of(query))
-        return pb.ListEstimatesResponse(estimates=map(estimate_message, answers))
+        estimates = await self._questions.estimates(_asker(request), _named(request), query)
+        return pb.ListEstimatesResponse(estimates=estimates)
 
     async def _estimate(self, request: web.Request, query: pb.Query) -> Message:
-        (one,) = await self._analyst.answers(_named(request), query_of(query), request.match_info["metric"])
-        return pb.GetEstimateResponse(estimate=estimate_message(one))
+        metric = request.match_info["metric"]
+        (one,) = await self._questions.estimates(_asker(request), _named(request), query, metric)
+        return pb.GetEstimateResponse(estimate=one)
 
     async def _epochs(self, request: web.Request, query: pb.Query) -> Message:
-        answers = await self._analyst.by_epoch(_named(request), query_of(query), request.match_info["metric"])
-        return pb.ListEpochEstimatesResponse(estimates=map(estimate_message, answers))
+        metric = request.match_info["metric"]
+        estimates = await self._questions.epochs(_asker(request), _named(request), query, metric)
+        return pb.ListEpochEstimatesResponse(estimates=estimates)
 
     async def _segments(self, request: web.Request, query: pb.Query) -> Message:
-        metric, segment = request.match_info["metric"], request.match_info["segment"]
-        answers = await self._analyst.by_segment(_named(request), query_of(query), metric, segment)
-        return pb.ListSegmentEstimatesResponse(estimates=map(estimate_message, answers))
+        names = request.match_info["metric"], request.match_info["segment"]
+        estimates = await self._questions.segments(_asker(request), _named(request), query, *names)
+        return pb.ListSegmentEstimatesResponse(estimates=estimates)
 
     def _json(self, found: _Found) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request, query: pb.Query) -> web.Response:
             tag = await self._tag(request, query)
-            return _tagged(request, tag) or _response(_text(await found(request, query)), tag)
+            return _tagged(request, tag) or _response(await _written(await found(request, query), _text), tag)
 
         return _caught(handle)
 
@@ -106,8 +121,7 @@ class Api:
             if unchanged := _tagged(request, tag):
                 return unchanged
             message = await found(request, query)
-            estimates = [message.estimate] if isinstance(message, pb.GetEstimateResponse) else message.estimates  # type: ignore[attr-defined]
-            response = _response(Table.of(estimates).to_csv(), tag, "text/csv")
+            response = _response(await _written(message, _table), tag, "text/csv")
             name = request.path.rpartition("/")[2]
             response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
             return response
@@ -115,7 +129,7 @@ class Api:
         return _caught(handle)
 
     async def _tag(self, request: web.Request, query: pb.Query) -> str:
-        version = await self._analyst.version(_named(request), query_of(query), _trend(request))
+        version = await self._questions.version(_named(request), query, _trend(request))
         return hashlib.sha256(f"{version} {request.path_qs}".encode()).hexdigest()[:16]
 
 
@@ -131,6 +145,12 @@ def _caught(
             return _error(404, "NOT_FOUND", str(error))
         except ValueError as error:
             return _error(400, "INVALID_ARGUMENT", str(error))
+        except TooDearError as error:
+            return _error(422, "RESOURCE_EXHAUSTED", str(error))
+        except BusyError as error:
+            response = _error(429, "RESOURCE_EXHAUSTED", str(error))
+            response.headers["Retry-After"] = _RETRY_SECONDS
+            return response
         except StoreError:
             return _error(503, "UNAVAILABLE", "the store is away; try again")
 
@@ -165,6 +185,22 @@ def _response(body: str, tag: str = "", content_type: str = "application/json") 
 
 def _text(message: Message) -> str:
     return MessageToJson(message, indent=None, always_print_fields_with_no_presence=True)
+
+
+async def _written(message: Message, write: Callable[[Message], str]) -> str:
+    """What a message says; in a thread, where it has many rows."""
+    if message.ByteSize() > _MOST_AT_ONCE:
+        return await asyncio.to_thread(write, message)
+    return write(message)
+
+
+def _table(message: Message) -> str:
+    estimates = [message.estimate] if isinstance(message, pb.GetEstimateResponse) else message.estimates  # type: ignore[attr-defined]
+    return Table.of(estimates).to_csv()
+
+
+def _asker(request: web.Request) -> str:
+    return request.remote or ""
 
 
 def _named(request: web.Request) -> str:

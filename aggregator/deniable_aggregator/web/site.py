@@ -56,7 +56,11 @@ class Site:
     async def beside(self, server: Aggregator) -> AsyncIterator[None]:
         """Serve the site for as long as a server runs; an OSError where the address is taken."""
         runner = web.AppRunner(
-            self._application(server), access_log=None, handle_signals=False, shutdown_timeout=_LONGEST_END
+            self._application(server),
+            access_log=None,
+            handle_signals=False,
+            shutdown_timeout=_LONGEST_END,
+            handler_cancellation=True,  # who has gone is not answered
         )
         await runner.setup()
         try:
@@ -84,7 +88,11 @@ class Site:
 @web.middleware
 async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answers only to names of this machine."""
-    if _is_loopback(urlsplit(f"//{request.host}").hostname or ""):
+    try:
+        host = urlsplit(f"//{request.host}").hostname or ""
+    except ValueError as error:
+        return web.Response(status=400, text=f"this host is none: {error}\n")
+    if _is_loopback(host):
         return await handler(request)
     return web.Response(status=421, text="this page is served to this machine, as localhost\n")
 

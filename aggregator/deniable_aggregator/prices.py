@@ -1,0 +1,162 @@
+"""What a question costs, known from the catalog alone, before anything is read.
+
+words:
+  price   what answering takes if nothing is remembered, as a rule at the most, counted in counters: 1 is what it
+          takes to take over one counter and to add it up
+  cell    one column in one epoch and one segment, which is looked up whether or not it has counters
+
+A question above the bound is refused in words that say what would fit. Prices follow what was measured
+(`python -m benchmarks questions`): 50 counters are about a microsecond of a processor, the store's included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from deniable import Collection, Metric
+from deniable.kinds import Boolean, Category, Flags, Ordinal, Set, Vector
+
+__all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "row_count", "telling"]
+
+MOST = 500_000_000
+"""The dearest question that is answered."""
+MOST_KEPT = 8_000_000
+"""So many counters of a metric, added over segments, are kept at once while the epochs of a window are added up."""
+_CELL = 50
+"""To look up a cell; most of it is the store's time."""
+_VERSION = 50
+"""To find out whether an epoch has changed."""
+_ESTIMATE = 10_000
+_ESTIMATE_COLUMN = 2_000
+_ESTIMATE_ROW = 100
+"""To turn counters into estimates and intervals, once, and to make consistent rows of them."""
+_ROW = 3_000
+"""To put one row into words, and into a message."""
+_LEVEL = 1.05
+_MOST_LEVELS = 16
+"""Windows have intervals at several levels of dependence: powers of this, up to the number of epochs; but most rows
+have levels that others have too, and as a rule there are no more than so many."""
+_FEW_ROWS = 20
+"""What is proposed to who has asked for more rows."""
+
+
+class TooDearError(Exception):
+    """A question that is not answered; the message says what it costs, and what would be."""
+
+
+def row_count(metric: Metric) -> int:
+    """How many rows the answers of a metric have, at the most."""
+    match metric.kind:
+        case Boolean():
+            return 1
+        case Category(values=values) | Set(values=values):
+            return len(values)
+        case Ordinal(values=values):
+            return len(values) + 1
+        case Flags(flags=flags):
+            return len(flags)
+        case Vector(dimensions=dimensions):
+            return dimensions
+    return 3
+
+
+def reading(collection: Collection, metric: Metric, epochs: int) -> int:
+    """To read a metric's counters, in all segments."""
+    counters = sum(_CELL + column.shape.counters for column in metric.columns)
+    return epochs * collection.segment_count * counters
+
+
+def estimating(metric: Metric, epochs: int = 1) -> int:
+    """To make the estimate of a window."""
+    rows, columns = row_count(metric), len(metric.columns)
+    one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows
+    levels = min(rows, _MOST_LEVELS, math.ceil(math.log(epochs) / math.log(_LEVEL)))
+    return one if epochs == 1 else one * (2 + levels)
+
+
+def telling(metric: Metric, most: int) -> int:
+    """To tell the rows of an estimate, all or at most so many."""
+    rows = row_count(metric)
+    return _ROW * (min(rows, most) if most else rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of a question as a function of what can be asked for less of."""
+
+    collection: Collection
+    metrics: Sequence[Metric]
+    epochs: int
+    """Of the window."""
+    rows: int = 0
+    """At most so many rows of each answer; 0: all."""
+    trend: int = 0
+    """Over so many epochs every metric has a trend."""
+    apart: bool = False
+    """Each epoch has an answer of its own."""
+    times: int = 1
+    """So many answers differ in nothing but their segment."""
+
+    @property
+    def counters(self) -> int:
+        """How much it is."""
+        return self._of(self.metrics, self.epochs, self.trend)
+
+    def check(self, most: int = MOST) -> int:
+        """How much it is; a TooDearError where that is more than this."""
+        price = self.counters
+        if price <= most and self._kept(self.metrics, self._span) <= MOST_KEPT:
+            return price
+        fits = self._fits(most)
+        kept = self._kept(self.metrics, self._span)
+        costs = (
+            f"costs {price:,} counters, and {most:,} is the most"
+            if price > most
+            else f"has {kept:,} counters of one metric, and {MOST_KEPT:,} is the most"
+        )
+        raise TooDearError(f"this question {costs}: ask for {', or '.join(fits) or 'less'}")
+
+    def _fits(self, most: int) -> list[str]:
+        """What could be asked for instead."""
+
+        def longest(metrics: Sequence[Metric]) -> int:
+            low, high = 0, self._span  # the most epochs that fit, as fewer do too
+            while low < high:
+                epochs = (low + high + 1) // 2
+                price = self._of(metrics, min(self.epochs, epochs), min(self.trend, epochs))
+                fits = price <= most and self._kept(metrics, epochs) <= MOST_KEPT
+                low, high = (epochs, high) if fits else (low, epochs - 1)
+            return low
+
+        fits, all_of_them = [], longest(self.metrics)
+        if all_of_them:
+            fits.append(f"{all_of_them:,} epochs at the most" if all_of_them > 1 else "one epoch")
+        alone = min(longest([metric]) for metric in self.metrics)
+        if len(self.metrics) > 1 and alone > all_of_them:
+            fits.append("one metric at a time" if alone == self._span else f"one metric and {alone:,} epochs")
+        few = replace(self, rows=_FEW_ROWS)
+        if few.counters <= most and self._kept(self.metrics, self._span) <= MOST_KEPT:
+            fits.append(f"the {_FEW_ROWS} largest rows")
+        return fits
+
+    @staticmethod
+    def _kept(metrics: Sequence[Metric], epochs: int) -> int:
+        """Of the metric that has most; one epoch alone is never too much."""
+        each = max(sum(column.shape.counters for column in metric.columns) for metric in metrics)
+        return epochs * each if epochs > 1 else 0
+
+    @property
+    def _span(self) -> int:
+        return max(self.epochs, self.trend)
+
+    def _of(self, metrics: Sequence[Metric], epochs: int, trend: int) -> int:
+        return _VERSION * max(epochs, trend) + sum(self._metric(metric, epochs, trend) for metric in metrics)
+
+    def _metric(self, metric: Metric, epochs: int, trend: int) -> int:
+        read = reading(self.collection, metric, max(epochs, trend))
+        if self.apart:
+            return read + epochs * (estimating(metric) + telling(metric, self.rows))
+        answers = self.times * (estimating(metric, epochs) + telling(metric, self.rows))
+        return read + answers + trend * estimating(metric)

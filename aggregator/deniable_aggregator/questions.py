@@ -1,0 +1,104 @@
+"""Questions as they come over gRPC and HTTP: what each costs, whose turn it is, and answers as messages.
+
+A question's price is known before anything is read. One that costs too much is refused with what would fit; the
+others wait for their turn, and are answered in slices. Whether an answer has changed costs next to nothing, and is
+told at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import TypeVar
+
+from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.messages import estimate_message, overview_message, query_of
+from deniable_aggregator.prices import Price, telling
+from deniable_aggregator.query import MOST_EPOCHS, Analyst, Answer
+from deniable_aggregator.turns import SLICE, Turn
+
+__all__ = ["Questions"]
+
+_Told = TypeVar("_Told")
+
+
+class Questions:
+    """What an analyst is asked, by whoever it is."""
+
+    def __init__(self, analyst: Analyst) -> None:
+        self.analyst = analyst
+        """Who answers."""
+
+    async def estimates(
+        self, asker: str, collection: str, query: pb.Query, metric: str | None = None
+    ) -> list[pb.Estimate]:
+        """The answers of one metric, or of all metrics, of a collection."""
+        async with self._turn(asker, self.price(collection, query, metric)) as turn:
+            answers = await self.analyst.answers(collection, query_of(query), metric, turn)
+            return await _messages(answers, turn)
+
+    async def epochs(self, asker: str, collection: str, query: pb.Query, metric: str) -> list[pb.Estimate]:
+        """The answers of one metric in each epoch of a window."""
+        async with self._turn(asker, self.price(collection, query, metric, apart=True)) as turn:
+            answers = await self.analyst.by_epoch(collection, query_of(query), metric, turn)
+            return await _messages(answers, turn)
+
+    async def segments(
+        self, asker: str, collection: str, query: pb.Query, metric: str, segment: str
+    ) -> list[pb.Estimate]:
+        """The answers of one metric in each value of a segment."""
+        times = len(self.analyst.values(collection, segment))
+        async with self._turn(asker, self.price(collection, query, metric, times=times)) as turn:
+            answers = await self.analyst.by_segment(collection, query_of(query), metric, segment, turn)
+            return await _messages(answers, turn)
+
+    async def overview(self, asker: str, collection: str, query: pb.Query, trend: int) -> pb.GetOverviewResponse:
+        """The answers of all metrics of a collection, and how they have come about."""
+        span = min(max(trend, query.epochs, 1), MOST_EPOCHS)
+        async with self._turn(asker, self.price(collection, query, trend=span)) as turn:
+            found = await self.analyst.overview(collection, query_of(query), span, turn)
+            rows = sum(len(own.estimate.rows) for own in found.answers)
+            return await _made(
+                lambda: overview_message(found), rows and telling(found.answers[0].metric, 1) * rows, turn
+            )
+
+    async def version(self, collection: str, query: pb.Query, trend: int = 1) -> str:
+        """What tells the answers to a query from those that the same query had before, or will have."""
+        return await self.analyst.version(collection, query_of(query), trend)
+
+    def price(
+        self,
+        collection: str,
+        query: pb.Query,
+        metric: str | None = None,
+        *,
+        trend: int = 0,
+        apart: bool = False,
+        times: int = 1,
+    ) -> Price:
+        """What a question costs."""
+        found, own = self.analyst.catalog.collection(collection), query_of(query)
+        metrics = self.analyst.metrics(found, metric)
+        return Price(found, metrics, own.epochs, own.rows, trend, apart, times)
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:
+        async with self.analyst.turns.question(asker, price.check()) as turn:
+            yield turn
+
+
+async def _messages(answers: Iterable[Answer], turn: Turn) -> list[pb.Estimate]:
+    """The answers as they travel."""
+    messages = []
+    for own in answers:
+        work = telling(own.metric, len(own.estimate.rows))
+        messages.append(await _made(lambda own=own: estimate_message(own), work, turn))  # type: ignore[misc]
+    return messages
+
+
+async def _made(make: Callable[[], _Told], work: int, turn: Turn) -> _Told:
+    """What is made in so much work: in a thread, where that is more than a slice."""
+    made = await asyncio.to_thread(make) if work > SLICE else make()
+    await turn.did(work)
+    return made
