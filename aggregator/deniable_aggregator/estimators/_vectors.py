@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.estimators._intervals import mean
+from deniable_aggregator.estimators._means import Means, Noise
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Entries"]
@@ -49,3 +50,13 @@ class Entries:
         reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
         values = [total / self.reports for total in self.totals]
         return [(value, error, value - reach, value + reach) for value in values]
+
+    def shared(self, grid: int, spread: float, confidence: float) -> list[float]:
+        """For each entry, which lies between -grid and grid, what of its variance is of the vectors, at most."""
+        v = self.noise
+        # The lightest tails that any mechanism's noise has are the normal ones, the heaviest are Laplace's.
+        noise = Noise(v, v + _ROUNDING, 0.0963, v + 6 * v * (v + _ROUNDING) + 1 / 12, 2 * v * v)
+        return [
+            Means(self.reports, both, -grid, 2 * grid, noise).shared(spread, confidence)[0]
+            for both in zip(self.totals, self.squares, strict=True)
+        ]
