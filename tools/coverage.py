@@ -358,6 +358,7 @@ def _on_the_grid(metric: Metric, value: Any) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def payloads_of(mechanism: Mechanism) -> list[int]:
+    """All that it can send, where they can be listed."""
     shape = mechanism.shape
     size = comb(shape.size, shape.weight or shape.size // 2) if isinstance(shape, Bitmap) else shape.size
     if size > _LISTED:
@@ -367,6 +368,7 @@ def payloads_of(mechanism: Mechanism) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def row_of(mechanism: Mechanism, chosen: int) -> _Floats:
+    """The chance of every payload for one input."""
     if isinstance(mechanism, Laplace):  # a row for each of many inputs: the same noise, moved
         row = _noise(mechanism)[mechanism.steps - chosen :][: mechanism.shape.size].copy()
         row[0] += _noise(mechanism)[: mechanism.steps - chosen].sum()

@@ -37,7 +37,7 @@ from deniable_aggregator.answers import Measure, Target, truth
 from deniable_aggregator.planning import twins
 from deniable_aggregator.windows import windowed
 
-__all__ = ["EVERY_DAY", "ON_AND_OFF", "Presence", "Result", "asked", "measured"]
+__all__ = ["EVERY_DAY", "ON_AND_OFF", "WINDOWS", "Presence", "Result", "Window", "asked", "measured"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
 _LIMB = (1 << 32) - 1
@@ -55,7 +55,10 @@ epoch = 1000
 description = "d"
 epsilon = {epsilon}
 """
-_L2, _L1 = ('dimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000', 'dimensions = 2\nclip = 1\nnorm = "l1"')
+_L2, _L1 = (
+    'dimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
+    'dimensions = 2\nclip = 1\nnorm = "l1"',
+)
 _TABLES: dict[str, tuple[str, ...]] = {
     "boolean": ("",),
     "category": ('values = ["a", "b", "c", "d", "e"]',),
@@ -77,7 +80,8 @@ _FLEETS: dict[str, tuple[Fleet, ...]] = {
     "category": (Fleet("equal", "abcde", [1] * 5), Fleet("unequal", "abc", [6, 3, 2])),
     "ordinal": (Fleet("equal", "abcdefg", [1] * 7), Fleet("unequal", "abcd", [12, 6, 4, 3])),
     "number": (Fleet("ends", [0, 60], [1, 1]), Fleet("unequal", [0, 6, 60], [14, 5, 1])),
-    "count": (Fleet("ends", [0, 20], [1, 1]), Fleet("small", [0, 1], [1, 1]), Fleet("unequal", [0, 3, 20], [14, 5, 1])),
+    "count": (Fleet("ends", [0, 20], [1, 1]), Fleet("small", [0, 1], [1, 1]),
+              Fleet("unequal", [0, 3, 20], [14, 5, 1])),
     "flags": (Fleet("equal", [[], ["a"], ["b"], ["a", "b", "c", "d"]], [1, 1, 1, 1]),
               Fleet("unequal", [[], ["a"], ["a", "b"]], [6, 3, 1])),
     "set": (Fleet("equal", [["a", "d"], ["b", "e"], ["c", "f"], ["g", "h"]], [1] * 4),
@@ -182,7 +186,10 @@ def _samples(
         ends = np.cumsum([len(payloads_of(each)) for each in mechanisms])[:-1]
         sent = np.split(drawn, ends)
         own = [sizes] if len(sent) == 1 else [generator.multinomial(each.sum(), sizes / sizes.sum()) for each in sent]
-        counters = [each @ adds_of(mechanism, payloads_of(mechanism)) for each, mechanism in zip(sent, mechanisms, strict=True)]
+        counters = [
+            each @ adds_of(mechanism, payloads_of(mechanism))
+            for each, mechanism in zip(sent, mechanisms, strict=True)
+        ]
         yield _epochs(counters, own, mechanisms)
 
 
@@ -224,7 +231,8 @@ def _again(mechanism: Mechanism, number: int) -> _Floats:
     """The chances of the payloads when what is remembered is sent."""
     if isinstance(mechanism, Memoized | MemoizedBitwise):
         return row_of(mechanism.fresh, payloads_of(_first(mechanism))[number])
-    return np.eye(len(payloads_of(mechanism)))[number]
+    own: _Floats = np.eye(len(payloads_of(mechanism)))[number]
+    return own
 
 
 def _normal(rows: _Floats) -> _Floats:
@@ -279,7 +287,8 @@ def _epochs(counters: Sequence[_Ints], sizes: Sequence[_Ints], mechanisms: Seque
 def _in_turn(counts: _Ints, sizes: _Ints) -> _Ints:
     ends, starts = np.cumsum(sizes)[:, np.newaxis], (np.cumsum(sizes) - sizes)[:, np.newaxis]
     upto = np.concatenate([[0], np.cumsum(counts)])
-    return np.diff(np.clip(upto, starts, ends), axis=1)
+    parts: _Ints = np.diff(np.clip(upto, starts, ends), axis=1)
+    return parts
 
 
 def _all_in_one(counters: _Ints, sizes: _Ints) -> _Ints:
@@ -330,15 +339,16 @@ HEADING = "## Windows of several epochs"
 INTRODUCTION = f"""\
 {HEADING}
 
-Made by `.venv/bin/python -m tools.window_coverage`. The same devices report in every epoch and keep their values; in
-7, 30 and 90 epochs all of them every day, and in 30 epochs on and off (30% of the devices every day, 40% in six
-epochs of ten, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts. *Fresh* answers are randomised anew
-in every epoch, *remembered* ones are sent as they are remembered, *renewed* ones are remembered and randomised once
-more at the same epsilon.
+Made by `.venv/bin/python -m tools.window_coverage`. The same devices report in every epoch and keep their values: in
+7, 30 and 90 epochs all of them every day, and in 30 epochs on and off (30% of the devices every day, 40% in six of
+ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts.
+
+*Fresh* answers are randomised anew in every epoch, *remembered* ones are sent as they are remembered, *renewed* ones
+are remembered and randomised once more at the same epsilon.
 
 - **rows**: how often 95% intervals hold the truth about the population, on average over all of this.
-- **worst row**: where intervals held least often, the row of which they hold least often, measured again in {{again:,}}
-  other samples.
+- **worst row**: in the window where intervals held least often, the row of which they hold least often, measured
+  again in {{again:,}} other samples.
 - **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held.
@@ -348,10 +358,20 @@ more at the same epsilon.
 def page(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]) -> str:
     """The part of the page."""
     head = ["metric", "devices", "rows", "worst row", "width", "before", "held", "worst held"]
-    lines = [INTRODUCTION.replace("{again:,}", f"{AGAIN:,}"), "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    lines = [
+        INTRODUCTION.replace("{again:,}", f"{AGAIN:,}"),
+        "| " + " | ".join(head) + " |",
+        "|---" * len(head) + "|",
+    ]
     earlier = {(each["name"], each["devices"]): each for each in before}
     for each in now:
-        cells = [each["name"], f"{each['devices']:,}", f"{each['covered']:.1%}", f"{each['worst']:.1%}", f"{each['width']:.2f}"]
+        cells = [
+            each["name"],
+            f"{each['devices']:,}",
+            f"{each['covered']:.1%}",
+            f"{each['worst']:.1%}",
+            f"{each['width']:.2f}",
+        ]
         old = earlier.get((each["name"], each["devices"]))
         if old:
             wider = np.mean(np.array(each["widths"]) / np.array(old["widths"]))

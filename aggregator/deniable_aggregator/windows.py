@@ -20,9 +20,9 @@ of one of them: the bound is reached when the same devices report in every epoch
 What a report is randomised by anew in every epoch is not shared, and the rest of its variance is. If the part r of it
 is, the window is at most as uncertain as N / (r S^2 / N + 1 - r) reports. Too small an r makes intervals that do not
 hold, so r is the most that it can be: what the variance is in all, less what the mechanism's fresh noise is at the
-least, whatever the population. For shares that is exact; for means, whose spread noise may hide, it is the most that is
-believed (`estimators/_shared.py`). For an interval about just the devices that reported, their values are given and
-nothing is shared but remembered noise.
+least, whatever the population. For shares that is exact; for means, whose spread noise may hide, it is the most that
+is believed (`estimators/_shared.py`). For an interval about just the devices that reported, their values are given
+and nothing is shared but remembered noise.
 
 Intervals are those of the estimators, for counters scaled down to the effective number; values and reports are
 those of the pooled counters. A share at the low end has another r than one at the high end, and so has either end.
@@ -100,7 +100,10 @@ def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
     a b / sqrt(n m). Where all devices are in one column, or stay in theirs, that adds up to S^2 / N.
     """
     sizes = np.array(
-        [[_reports(column.shape, own) for column, own in zip(metric.columns, epoch, strict=True)] for epoch in epochs],
+        [
+            [_reports(column.shape, own) for column, own in zip(metric.columns, epoch, strict=True)]
+            for epoch in epochs
+        ],
         dtype=np.float64,
     )
     devices = sizes if metric.memoize else np.repeat(sizes.sum(axis=1, keepdims=True), len(metric.columns), axis=1)
@@ -133,7 +136,9 @@ def _widened(place: int, pooled: Estimate, lower: Estimate, middle: Estimate, up
     up to all of them. What all reports were believed to say if they were independent stays within."""
     row = pooled.rows[place]
     low, error, high = (
-        each.rows[place] if row.measure is not Measure.TOTAL else _raised(each.rows[place], pooled.reports / each.reports)
+        each.rows[place]
+        if row.measure is not Measure.TOTAL
+        else _raised(each.rows[place], pooled.reports / each.reports)
         for each in (lower, middle, upper)
     )
     return replace(row, low=min(low.low, row.low), high=max(high.high, row.high), std_error=error.std_error)

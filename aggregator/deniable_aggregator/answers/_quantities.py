@@ -20,6 +20,8 @@ from deniable_aggregator.estimators import Means, OneBit, Target, means
 
 __all__ = ["quantity_answer", "quantity_shared", "quantity_truth"]
 
+_OPEN = "no upper end: without a max, a few devices that have not reported could be most of the mean"
+
 
 def quantity_answer(
     metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target
@@ -31,8 +33,10 @@ def quantity_answer(
     size, count = end - start, found.reports
     value, error, *reach = found.estimate(confidence, target)
     low, high = (min(max(start + size * share, start), end) for share in _possible(value, *reach))
+    note = ""
     if isinstance(found, Means) and not kind.limited and target is Target.POPULATION:
-        low, high, error = max(size * found.floor(confidence), start), math.inf, math.nan
+        note = _OPEN
+        low, high = max(size * found.floor(confidence), start), math.inf
     mean = Row("mean", start + size * value, low, high, size * error, Measure.QUANTITY)
     most = high * count if count else 0.0  # infinity times nothing is not a number
     total = Row("total", mean.value * count, low * count, most, mean.std_error * count, Measure.TOTAL)
@@ -40,7 +44,7 @@ def quantity_answer(
     if isinstance(found, Means) and kind.limited:
         value, error, low, high = (size * share for share in found.deviation(confidence, target))
         rows.append(Row("standard deviation", value, low, high, error, Measure.QUANTITY))
-    return Estimate(metric.name, count, tuple(rows), confidence, target)
+    return Estimate(metric.name, count, tuple(rows), confidence, target, note=note)
 
 
 def _possible(value: float, low: float, high: float) -> tuple[float, float]:

@@ -37,7 +37,7 @@ def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: fl
 def shared(
     metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
 ) -> NDArray[np.float64]:
-    """What of the variance of each row is of what devices keep; which flag a device has drawn is, where it remembers."""
+    """What of the variance of each row is of what devices keep; a remembered answer is about one flag for ever."""
     found = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
     if len(found) == 1:
         return found[0].shared(spread[0], confidence, target)

@@ -169,7 +169,11 @@ class Means:
         value = max(variance - self.noise.least / self.span**2, 0.0)
         high = largest(lambda spread: spread - value > z * error(spread), value, _LARGEST)
         least = variance - self.noise.most / self.span**2
-        low = 0.0 if least <= z * error(0.0) else largest(lambda spread: least - spread <= z * error(spread), 0.0, _LARGEST)
+        low = (
+            0.0
+            if least <= z * error(0.0)
+            else largest(lambda spread: least - spread <= z * error(spread), 0.0, _LARGEST)
+        )
         root = math.sqrt(value)
         own = error(min(value, _LARGEST)) / (2 * root) if root else math.nan
         return root, own, math.sqrt(low), math.sqrt(high)

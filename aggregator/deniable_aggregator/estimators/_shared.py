@@ -23,9 +23,7 @@ __all__ = ["largest", "parts"]
 _Floats = NDArray[np.float64]
 
 
-def parts(
-    values: _Floats, kept: _Floats, whole: _Floats, spread: float, reports: int, confidence: float
-) -> _Floats:
+def parts(values: _Floats, kept: _Floats, whole: _Floats, spread: float, reports: int, confidence: float) -> _Floats:
     """What is shared of the variance of shares, where it is a polynomial of the share f: given are the coefficients
     of 1, f and f^2, kept and whole. Three rows: at the low end of the interval, at the value, at the high end.
 

@@ -96,9 +96,7 @@ class Places:
         b, a = self._weights()
         certain, least, most = _bounds(self.channel)
         shares = np.clip(self.values, 0, 1)
-        beside = np.clip(
-            self._observed()[1], *(shares * certain + (1 - shares) * chance for chance in (least, most))
-        )
+        beside = np.clip(self._observed()[1], *(shares * certain + (1 - shares) * chance for chance in (least, most)))
         ones = np.ones(len(b))
         kept, whole = np.array([0 * ones, ones, -ones]), np.array([a * (a + b) * beside, b, -ones])
         return parts(self.values, kept, whole, spread, self.reports, confidence)
