@@ -58,7 +58,7 @@ from scipy.special import stdtrit
 
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
-from deniable_aggregator.estimators._shared import largest
+from deniable_aggregator.estimators._shared import largest, possible
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Means", "Noise", "OneBit"]
@@ -199,19 +199,15 @@ class Means:
             doubt = max(uncertainty(size), 0.0) + kept(size) * (spread - 1)
             return size - shown > z * math.sqrt(doubt / n)
 
-        most = min(largest(beyond, max(shown, 0.0), _LARGEST), self._largest(spread, variance, z))
+        most = min(largest(beyond, max(shown, 0.0), _LARGEST), self._possible(spread, variance, z))
         fewest = min(max(2 * shown - most, 0.0), most)
         sizes = [fewest + (most - fewest) * step / _STEPS for step in range(_STEPS + 1)]
         parts = [kept(size) / uncertainty(size) if uncertainty(size) > 0 else 1.0 for size in sizes]
         return min(most / max(variance, least), 1.0), min(max(parts), 1.0)
 
-    def _largest(self, times: float, variance: float, z: float) -> float:
-        """The most that m (1 - m) can be for a mean share m that is believed."""
-        value, scale = (self.sums[0] / self.reports - self.origin) / self.span, z * z / self.reports
-        middle, square = value + scale * (times - 1) / 2, 1 + scale * (times - 1)
-        half = math.sqrt(max(middle**2 - square * (value**2 - scale * variance), 0.0))
-        nearest = min(max(0.5, (middle - half) / square), (middle + half) / square)
-        return max(nearest * (1 - nearest), 0.0)
+    def _possible(self, spread: float, variance: float, z: float) -> float:
+        value = (self.sums[0] / self.reports - self.origin) / self.span
+        return float(possible(np.array(value), np.array(variance), spread, z * z / self.reports))
 
     def _kept_of_squares(self, size: float) -> float:
         """How much of n times the variance of s^2 is of the shares, at most, if their spread is `size`."""

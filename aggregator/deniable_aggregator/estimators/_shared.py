@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["largest", "parts"]
+__all__ = ["largest", "parts", "possible"]
 
 _Floats = NDArray[np.float64]
 
@@ -40,6 +40,16 @@ def parts(values: _Floats, kept: _Floats, whole: _Floats, spread: float, reports
     own, every = (low + shares * (slope + shares * curve) for low, slope, curve in (kept, whole))
     found: _Floats = np.clip(own / every, 0, 1)
     return found
+
+
+def possible(values: _Floats, variances: _Floats, spread: float, scale: float) -> _Floats:
+    """The most that the spread of quantities between 0 and 1 can be: m (1 - m), for the mean m that is nearest to 1/2
+    of all that are believed. Given are what reports say, their variance, and z^2 over their number."""
+    middle, square = values + scale * (spread - 1) / 2, 1 + scale * (spread - 1)
+    half = np.sqrt(np.maximum(middle**2 - square * (values**2 - scale * variances), 0))
+    nearest = np.minimum(np.maximum(0.5, (middle - half) / square), (middle + half) / square)
+    most: _Floats = np.maximum(nearest * (1 - nearest), 0)
+    return most
 
 
 def largest(beyond: Callable[[float], bool], start: float, end: float) -> float:
