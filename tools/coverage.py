@@ -39,19 +39,9 @@ from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
 __all__ = [
-    "CONFIDENCE",
-    "DEVIATION",
-    "Case",
-    "Fleet",
-    "Measured",
-    "adds_of",
-    "cases",
-    "cells_of",
-    "exactly",
-    "payloads_of",
-    "row_of",
-    "sampled",
-]
+    "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "cases", "cells_of", "exactly", "payloads_of",
+    "row_of", "sampled",
+]  # fmt: skip
 
 CONFIDENCE = 0.95
 DEVIATION = "standard deviation"

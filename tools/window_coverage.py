@@ -348,36 +348,30 @@ are remembered and randomised once more at the same epsilon.
 
 - **rows**: how often 95% intervals hold the truth about the population, on average over all of this.
 - **worst row**: in the window where intervals held least often, the row of which they hold least often, measured
-  again in {{again:,}} other samples.
+  again in {AGAIN:,} other samples: each to within 1.4%, nineteen times out of twenty, and the least of up to eight.
 - **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
-  often its rows held.
+  often its rows held, and its worst row (each in fewer samples).
 """
 
 
 def page(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]) -> str:
     """The part of the page."""
     head = ["metric", "devices", "rows", "worst row", "width", "before", "held", "worst held"]
-    lines = [
-        INTRODUCTION.replace("{again:,}", f"{AGAIN:,}"),
-        "| " + " | ".join(head) + " |",
-        "|---" * len(head) + "|",
-    ]
+    lines = [INTRODUCTION, "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     earlier = {(each["name"], each["devices"]): each for each in before}
     for each in now:
-        cells = [
-            each["name"],
-            f"{each['devices']:,}",
-            f"{each['covered']:.1%}",
-            f"{each['worst']:.1%}",
-            f"{each['width']:.2f}",
-        ]
+        cells = [each["name"], f"{each['devices']:,}", *_told(each), f"{each['width']:.2f}"]
         old = earlier.get((each["name"], each["devices"]))
         if old:
             wider = np.mean(np.array(each["widths"]) / np.array(old["widths"]))
-            cells += [f"{wider:.2f}", f"{old['covered']:.1%}", f"{old['worst']:.1%}"]
+            cells += [f"{wider:.2f}", *_told(old)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _told(found: dict[str, Any]) -> tuple[str, str]:
+    return f"{found['covered']:.1%}", f"{found['worst']:.1%}"
 
 
 def main(arguments: Sequence[str]) -> int:
