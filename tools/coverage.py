@@ -38,7 +38,10 @@ from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequenc
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
-__all__ = ["CONFIDENCE", "DEVIATION", "Case", "Measured", "cases", "exactly", "sampled"]
+__all__ = [
+    "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "cases", "cells_of", "exactly", "payloads_of",
+    "row_of", "sampled",
+]  # fmt: skip
 
 CONFIDENCE = 0.95
 DEVIATION = "standard deviation"
@@ -269,7 +272,7 @@ def _spread(case: Case, reports: int) -> _Floats:
 
     An estimate is the mean of what each report says, and an answer to reports that are all the same is what one says.
     """
-    metric, cells = case.metric, _cells(case)
+    metric, cells = case.metric, cells_of(case)
     rows = answer(metric, _nothing(metric)).rows
     unknown = [math.nan if row.label == DEVIATION else 0.0 for row in rows]
     times = [reports if row.measure is Measure.TOTAL else 1 for row in rows]
@@ -283,12 +286,12 @@ def _spread(case: Case, reports: int) -> _Floats:
         chances = np.array(list(cells.values()))
         variance = chances @ entries**2 - (chances @ entries) ** 2 + step**2 * mechanism.variance
     else:
-        payloads = _payloads(mechanism)
+        payloads = payloads_of(mechanism)
         chances = sum(
-            (chance * _row(mechanism, chosen) for (_, chosen), chance in cells.items()), np.zeros(len(payloads))
+            (chance * row_of(mechanism, chosen) for (_, chosen), chance in cells.items()), np.zeros(len(payloads))
         )
         says = np.array(
-            [[row.value for row in answer(metric, [2 * adds]).rows] for adds in _adding(mechanism, payloads)]
+            [[row.value for row in answer(metric, [2 * adds]).rows] for adds in adds_of(mechanism, payloads)]
         )
         says = says / np.where(np.array(times) > 1, 2, 1)
         variance = chances @ says**2 - (chances @ says) ** 2
@@ -298,16 +301,16 @@ def _spread(case: Case, reports: int) -> _Floats:
 def _samples(case: Case, reports: int, samples: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
-    cells = _cells(case)
+    cells = cells_of(case)
     if any(isinstance(mechanism.shape, Entries) for mechanism in mechanisms):
         yield from _vectors(mechanisms[0], cells, reports, samples, generator)
         return
     chances, adding = [], []
     for place, mechanism in enumerate(mechanisms):
-        payloads = _payloads(mechanism)
+        payloads = payloads_of(mechanism)
         own = [(chosen, chance) for (column, chosen), chance in cells.items() if column == place]
-        chances.append(sum((chance * _row(mechanism, chosen) for chosen, chance in own), np.zeros(len(payloads))))
-        adding.append(_adding(mechanism, payloads))
+        chances.append(sum((chance * row_of(mechanism, chosen) for chosen, chance in own), np.zeros(len(payloads))))
+        adding.append(adds_of(mechanism, payloads))
     ends = np.cumsum([len(own) for own in chances])[:-1]
     every = np.concatenate(chances)
     at_once = max(1, _HELD // len(every))
@@ -317,7 +320,7 @@ def _samples(case: Case, reports: int, samples: int, generator: np.random.Genera
         yield from map(list, zip(*columns, strict=True))
 
 
-def _cells(case: Case) -> dict[tuple[int, int], float]:
+def cells_of(case: Case) -> dict[tuple[int, int], float]:
     """The chance of every column and input."""
     cells: dict[tuple[int, int], float] = {}
     for value, often in zip(case.fleet.values, case.fleet.devices, strict=True):
@@ -344,7 +347,8 @@ def _on_the_grid(metric: Metric, value: Any) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def _payloads(mechanism: Mechanism) -> list[int]:
+def payloads_of(mechanism: Mechanism) -> list[int]:
+    """All that it can send, where they can be listed."""
     shape = mechanism.shape
     size = comb(shape.size, shape.weight or shape.size // 2) if isinstance(shape, Bitmap) else shape.size
     if size > _LISTED:
@@ -353,13 +357,14 @@ def _payloads(mechanism: Mechanism) -> list[int]:
 
 
 @lru_cache(maxsize=1024)
-def _row(mechanism: Mechanism, chosen: int) -> _Floats:
+def row_of(mechanism: Mechanism, chosen: int) -> _Floats:
+    """The chance of every payload for one input."""
     if isinstance(mechanism, Laplace):  # a row for each of many inputs: the same noise, moved
         row = _noise(mechanism)[mechanism.steps - chosen :][: mechanism.shape.size].copy()
         row[0] += _noise(mechanism)[: mechanism.steps - chosen].sum()
         row[-1] += _noise(mechanism)[mechanism.steps - chosen + mechanism.shape.size :].sum()
         return row
-    return np.array([float(mechanism.probability(payload, chosen)) for payload in _payloads(mechanism)])
+    return np.array([float(mechanism.probability(payload, chosen)) for payload in payloads_of(mechanism)])
 
 
 @lru_cache(maxsize=8)
@@ -369,7 +374,7 @@ def _noise(mechanism: Laplace) -> _Floats:
     return np.array([*side[:0:-1], *side])
 
 
-def _adding(mechanism: Mechanism, payloads: Sequence[int]) -> _Ints:
+def adds_of(mechanism: Mechanism, payloads: Sequence[int]) -> _Ints:
     """What each payload adds to the counters."""
     shape, sent = mechanism.shape, np.array(payloads)
     ones = np.ones(len(sent), dtype=np.int64)

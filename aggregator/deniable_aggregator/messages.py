@@ -58,6 +58,7 @@ def estimate_message(found: Answer) -> pb.Estimate:
         target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
         rows=[_row_message(found, place) for place in range(len(estimate.rows))],
         row_count=found.row_count,
+        note=estimate.note,
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, overload
@@ -22,8 +23,10 @@ __all__ = ["COLUMNS", "Table"]
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "label", "value", "low", "high", "std_error", "reports",
     "effective_reports", "confidence", "target", "measure", "unit", "consistent", "text", "low_text", "high_text",
+    "note",
 )  # fmt: skip
-"""Of every table; `value`, `std_error` and `consistent` are None where they are not known."""
+"""Of every table; `value`, `std_error` and `consistent` are None where they are not known, `high` is infinite where
+an interval has no upper end: `note` says why."""
 
 _SHOWN = ("metric", "label", "text", "low_text", "high_text", "unit", "reports")
 
@@ -55,8 +58,12 @@ class Table(Sequence[dict[str, Any]]):
         return iter(self._rows)
 
     def to_json(self) -> str:
-        """A list of objects; times as ISO 8601 has them."""
-        return json.dumps(self._rows, indent=2, ensure_ascii=False, default=_written)
+        """A list of objects; times as ISO 8601 has them. JSON has no infinity: an end that is infinite is null."""
+        rows = [
+            {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in row.items()}
+            for row in self._rows
+        ]
+        return json.dumps(rows, indent=2, ensure_ascii=False, default=_written, allow_nan=False)
 
     def to_csv(self) -> str:
         """With a header; what is not known is empty."""
@@ -70,7 +77,7 @@ class Table(Sequence[dict[str, Any]]):
         """An Arrow table; needs `pyarrow`."""
         import pyarrow as pa
 
-        texts = {"collection", "metric", "segment", "label", "target", "measure", "unit", "text"}
+        texts = {"collection", "metric", "segment", "label", "target", "measure", "unit", "text", "note"}
         kinds = {"start": pa.timestamp("s", tz="UTC"), "end": pa.timestamp("s", tz="UTC"), "reports": pa.int64()}
         schema = pa.schema(
             [
@@ -141,6 +148,7 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "low_text": row.low_text,
             "high_text": row.high_text,
+            "note": estimate.note,
         }
 
 

@@ -16,15 +16,18 @@ _BAR = 24
 
 
 def estimates(found: Table) -> str:
-    """Answers as a table, each interval as a line with the value on it."""
+    """Answers as a table, each interval as a line with the value on it; below it what is to be said of them."""
     header = ("answer", "estimate", "interval", "", "reports")
-    return table(header, [_estimate(row) for row in found], (False, True, True, False, True))
+    notes = dict.fromkeys(f"{row['metric']}: {row['note']}" for row in found if row["note"])
+    return "\n".join([table(header, [_estimate(row) for row in found], (False, True, True, False, True)), *notes])
 
 
 def _estimate(row: dict[str, Any]) -> tuple[str, ...]:
     share = row["measure"] == "share"
-    around = row["high"] - row["low"]
-    least, most = (0.0, 1.0) if share else (row["low"] - around, row["high"] + around)
+    # An interval without an upper end runs out of the line.
+    seen = row["high"] if math.isfinite(row["high"]) else max(row["value"] or 0.0, row["low"])
+    around = seen - row["low"]
+    least, most = (0.0, 1.0) if share else (row["low"] - around, seen + around)
     return (
         f"{row['metric']}: {row['label']}",
         row["text"] if share or not row["unit"] else f"{row['text']} {row['unit']}",

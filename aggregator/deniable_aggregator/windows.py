@@ -2,8 +2,10 @@
 
 words:
   pooled     counters added over the epochs of a window
-  shared     the part of a report's variance that a device brings along into every epoch: all of it where it
-             remembers its answer; else its own value, which is a new draw from the population only once
+  kept       what a device brings along into every epoch: its value, a new draw from the population only once, or
+             what it remembers of it
+  shared     the part of a report's variance that is of what is kept: all of it where an answer is sent as it is
+             remembered
   effective  how many reports of different devices would be as uncertain
 
 Within an epoch a device answers a metric once, so the reports of one epoch are independent. Those of two epochs are
@@ -15,12 +17,15 @@ the window N. The pooled estimate weighs epochs by w_e = n_e / N, and whatever t
 at most as uncertain as N^2 / S^2 independent reports. With equally many reports in each epoch those are the reports
 of one of them: the bound is reached when the same devices report in every epoch, and is cautious when they change.
 
-The noise of a metric that is not memoised is fresh, and only the rest of the variance is shared. If the share r of it
-is, the window is at most as uncertain as N / (r S^2 / N + 1 - r) reports. For an interval about just the devices that
-reported, their values are given and nothing is shared but remembered noise.
+What a report is randomised by anew in every epoch is not shared, and the rest of its variance is. If the part r of it
+is, the window is at most as uncertain as N / (r S^2 / N + 1 - r) reports. Too small an r makes intervals that do not
+hold, so r is the most that it can be: what the variance is in all, less what the mechanism's fresh noise is at the
+least, whatever the population. For shares that is exact; for means, whose spread noise may hide, it is the most that
+is believed (`estimators/_shared.py`). For an interval about just the devices that reported, their values are given
+and nothing is shared but remembered noise.
 
 Intervals are those of the estimators, for counters scaled down to the effective number; values and reports are
-those of the pooled counters.
+those of the pooled counters. A share at the low end has another r than one at the high end, and so has either end.
 """
 
 from __future__ import annotations
@@ -34,8 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
+from deniable.mechanisms import Memoized, MemoizedBitwise
 from deniable.payload import Integer, Shape, Symbol, Vector
-from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer
+from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer, shared
 
 __all__ = ["Windowed", "scaled", "windowed"]
 
@@ -68,27 +74,43 @@ def windowed(metric: Metric, epochs: Sequence[Sequence[Counters]], confidence: f
     most = max(spread)
     if most <= 1:
         return Windowed(pooled, pooled.reports)
-    levels = np.ceil(np.log1p(_shared(metric, columns, pooled) * (most - 1)) / math.log(_LEVEL) - 1e-9)
-    rows = list(pooled.rows)
+    parts = _shared(metric, columns, pooled, spread)
+    levels = np.ceil(np.log1p(parts * (most - 1)) / math.log(_LEVEL) - 1e-9).astype(int)
+    levels[1] = levels.max(axis=0)  # a standard error is no smaller than either end has it
+    found = {0: pooled}
     for level in np.unique(levels[levels > 0]).tolist():
         part = min((_LEVEL**level - 1) / (most - 1), 1.0)
         fewer = [
             scaled(counters, column.shape, 1 / (part * own + 1 - part))
             for counters, column, own in zip(columns, metric.columns, spread, strict=True)
         ]
-        wider = answer(metric, fewer, confidence, target)
-        for place in np.flatnonzero(levels == level).tolist():
-            rows[place] = _widened(rows[place], wider.rows[place], pooled.reports / wider.reports)
+        found[level] = answer(metric, fewer, confidence, target)
+    rows = tuple(
+        _widened(place, pooled, *(found[level] for level in own)) for place, own in enumerate(levels.T.tolist())
+    )
     least = min(_LEVEL ** float(levels.max()), most)
-    return Windowed(replace(pooled, rows=tuple(rows)), pooled.reports / least)
+    return Windowed(replace(pooled, rows=rows), pooled.reports / least)
 
 
 def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]:
-    """For each column, how many times more reports it has than independent ones at the least: S^2 / N."""
-    spread = []
-    for column, counters in zip(metric.columns, zip(*epochs, strict=True), strict=True):
-        sizes = [_reports(column.shape, own) for own in counters]
-        spread.append(sum(map(math.sqrt, sizes)) ** 2 / sum(sizes) if any(sizes) else 1.0)
+    """For each column, how many times more reports it has than independent ones at the least.
+
+    A column that a device draws anew in every epoch has reports of others each time: of two epochs with n and m
+    devices, of which a and b have drawn it, the estimates have no more in common than all of the devices, and weigh
+    a b / sqrt(n m). Where all devices are in one column, or stay in theirs, that adds up to S^2 / N.
+    """
+    sizes = np.array(
+        [
+            [_reports(column.shape, own) for column, own in zip(metric.columns, epoch, strict=True)]
+            for epoch in epochs
+        ],
+        dtype=np.float64,
+    )
+    devices = sizes if metric.memoize else np.repeat(sizes.sum(axis=1, keepdims=True), len(metric.columns), axis=1)
+    weights = np.divide(sizes, np.sqrt(devices), out=np.zeros_like(sizes), where=devices > 0)
+    common = weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0)
+    total = sizes.sum(axis=0)
+    spread: list[float] = (1 + np.divide(common, total, out=np.zeros_like(total), where=total > 0)).tolist()
     return spread
 
 
@@ -96,24 +118,34 @@ def _reports(shape: Shape, counters: Counters) -> int:
     return int(counters.sum() if isinstance(shape, Symbol) else counters[0])
 
 
-def _shared(metric: Metric, columns: Sequence[Counters], pooled: Estimate) -> NDArray[np.float64]:
-    """For each row, the part of its variance that a device brings along into every epoch."""
-    if metric.memoize:
-        return np.ones(len(pooled.rows))
-    if pooled.target is Target.REPORTING:
-        return np.zeros(len(pooled.rows))
-    noise = answer(metric, columns, pooled.confidence, Target.REPORTING)
-    whole = np.array([row.std_error for row in pooled.rows]) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = 1 - np.array([row.std_error for row in noise.rows]) ** 2 / whole
-    clipped: NDArray[np.float64] = np.clip(np.nan_to_num(part, nan=1.0), 0.0, 1.0)
-    return clipped
+def _shared(
+    metric: Metric, columns: Sequence[Counters], pooled: Estimate, spread: Sequence[float]
+) -> NDArray[np.float64]:
+    """For the low end, the value and the high end of each row, the part of its variance that is shared, at most."""
+    every = 3, len(pooled.rows)
+    if metric.memoize and not isinstance(metric.columns[0].mechanism, Memoized | MemoizedBitwise):
+        return np.ones(every)
+    if pooled.target is Target.REPORTING and not metric.memoize:
+        return np.zeros(every)
+    found = shared(metric, columns, spread, pooled.confidence, pooled.target)
+    return np.nan_to_num(found, nan=1.0)
 
 
-def _widened(row: Row, wider: Row, times: float) -> Row:
-    """The row with the other's interval; a total of fewer reports is brought up to all of them."""
-    up = times if row.measure is Measure.TOTAL else 1.0
-    return replace(row, low=wider.low * up, high=wider.high * up, std_error=wider.std_error * up)
+def _widened(place: int, pooled: Estimate, lower: Estimate, middle: Estimate, upper: Estimate) -> Row:
+    """The row with the ends and the standard error that answers from fewer reports have; a total of fewer is brought
+    up to all of them. What all reports were believed to say if they were independent stays within."""
+    row = pooled.rows[place]
+    low, error, high = (
+        each.rows[place]
+        if row.measure is not Measure.TOTAL
+        else _raised(each.rows[place], pooled.reports / each.reports)
+        for each in (lower, middle, upper)
+    )
+    return replace(row, low=min(low.low, row.low), high=max(high.high, row.high), std_error=error.std_error)
+
+
+def _raised(row: Row, times: float) -> Row:
+    return replace(row, low=row.low * times, high=row.high * times, std_error=row.std_error * times)
 
 
 def scaled(counters: Counters, shape: Shape, factor: float) -> Counters:

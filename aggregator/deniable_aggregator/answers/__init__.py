@@ -16,7 +16,7 @@ from deniable_aggregator.answers._estimate import Estimate, Measure, Row
 from deniable_aggregator.estimators import Target
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
-__all__ = ["Estimate", "Measure", "Row", "Target", "answer", "truth"]
+__all__ = ["Estimate", "Measure", "Row", "Target", "answer", "shared", "truth"]
 
 
 class _Room(Protocol):
@@ -26,6 +26,17 @@ class _Room(Protocol):
         self, metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target, /
     ) -> Estimate:
         """The answer of a metric from the counters of its columns, in their order."""
+
+    def shared(
+        self,
+        metric: Metric,
+        counters: Sequence[NDArray[np.int64]],
+        spread: Sequence[float],
+        confidence: float,
+        target: Target,
+        /,
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep over epochs; three rows, as `shared` says."""
 
     def truth(self, metric: Metric, values: Sequence[Any], /) -> list[float]:
         """What the rows of the answer would say if the values were known."""
@@ -62,6 +73,22 @@ def answer(
         return found
     each = confidence_of_each(confidence, len(found.rows))
     return replace(room.answer(metric, counters, each, target), confidence=confidence, simultaneous=True)
+
+
+def shared(
+    metric: Metric,
+    counters: Sequence[NDArray[np.int64]],
+    spread: Sequence[float],
+    confidence: float = 0.95,
+    target: Target = Target.POPULATION,
+) -> NDArray[np.float64]:
+    """For each row of an answer over several epochs, the part of a report's variance that is of what its device
+    brings along into all of them, at most: at the low end of the interval, at the value, at the high end.
+
+    `spread` says of each column how many times more reports it has than independent ones. What is not said of a
+    mechanism by its chances alone (answers that are remembered, and sent as they are) is not asked for here.
+    """
+    return _ROOMS[metric.kind.name].shared(metric, counters, spread, confidence, target)
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> list[float]:

@@ -38,9 +38,9 @@ class Row:
     low: float
     """Lower end of the interval."""
     high: float
-    """Upper end of the interval."""
+    """Upper end of the interval; infinite where nothing is known of it, as the estimate's note says."""
     std_error: float
-    """Standard error of the value; nan where it is not known."""
+    """Standard error of the value, as the reports show it; nan where it is not known."""
     measure: Measure = Measure.SHARE
     """What these numbers are."""
 
@@ -61,6 +61,8 @@ class Estimate:
     """Whom the intervals are about."""
     simultaneous: bool = False
     """Whether all intervals together hold with this confidence, not just each."""
+    note: str = ""
+    """What keeps an interval from having an end; empty where nothing does."""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows in plain Python; what is not known is None."""

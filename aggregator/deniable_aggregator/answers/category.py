@@ -15,7 +15,7 @@ from deniable_aggregator.answers._estimate import Estimate
 from deniable_aggregator.answers._shares import share_rows
 from deniable_aggregator.estimators import Target, frequencies
 
-__all__ = ["answer", "truth"]
+__all__ = ["answer", "shared", "truth"]
 
 
 def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
@@ -24,6 +24,13 @@ def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: fl
     found = frequencies(metric.columns[0].mechanism, counters[0])
     rows = share_rows(metric.kind.values, found, confidence, target)
     return Estimate(metric.name, found.reports, rows, confidence, target)
+
+
+def shared(
+    metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
+) -> NDArray[np.float64]:
+    """What of the variance of each row is of what devices keep."""
+    return frequencies(metric.columns[0].mechanism, counters[0]).shared(spread[0], confidence, target)
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> list[float]:

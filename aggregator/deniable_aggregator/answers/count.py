@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.answers._quantities import quantity_answer, quantity_truth
+from deniable_aggregator.answers._quantities import quantity_answer, quantity_shared, quantity_truth
 
-__all__ = ["answer", "truth"]
+__all__ = ["answer", "shared", "truth"]
 
 answer = quantity_answer
+shared = quantity_shared
 truth = quantity_truth

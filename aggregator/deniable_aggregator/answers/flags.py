@@ -14,7 +14,7 @@ from deniable_aggregator.answers._estimate import Estimate
 from deniable_aggregator.answers._shares import share_rows
 from deniable_aggregator.estimators import Target, frequencies
 
-__all__ = ["answer", "truth"]
+__all__ = ["answer", "shared", "truth"]
 
 
 def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
@@ -32,6 +32,17 @@ def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: fl
         pairs = zip(metric.kind.flags, found, strict=True)
         rows = tuple(share_rows(("", flag), own, confidence, Target.POPULATION)[1] for flag, own in pairs)
     return Estimate(metric.name, reports, rows, confidence, target)
+
+
+def shared(
+    metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
+) -> NDArray[np.float64]:
+    """What of the variance of each row is of what devices keep; a remembered answer is about one flag for ever."""
+    found = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
+    if len(found) == 1:
+        return found[0].shared(spread[0], confidence, target)
+    pairs = zip(found, spread, strict=True)
+    return np.hstack([each.shared(own, confidence, Target.POPULATION)[:, 1:] for each, own in pairs])
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> list[float]:

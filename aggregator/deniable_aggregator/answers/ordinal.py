@@ -15,7 +15,7 @@ from deniable_aggregator.answers._estimate import Estimate, Measure, Row
 from deniable_aggregator.answers._shares import share_rows
 from deniable_aggregator.estimators import Target, ranks
 
-__all__ = ["answer", "truth"]
+__all__ = ["answer", "shared", "truth"]
 
 
 def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
@@ -26,6 +26,15 @@ def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: fl
     value, error, low, high = found.mean(confidence, target)
     mean = Row("mean rank", value, low, high, error, Measure.QUANTITY)
     return Estimate(metric.name, found.shares.reports, (*rows, mean), confidence, target)
+
+
+def shared(
+    metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
+) -> NDArray[np.float64]:
+    """What of the variance of each row is of what devices keep."""
+    found = ranks(metric.columns[0].mechanism, counters[0])
+    mean = np.full((3, 1), found.shared(spread[0], confidence))
+    return np.hstack([found.shares.shared(spread[0], confidence, target), mean])
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> list[float]:

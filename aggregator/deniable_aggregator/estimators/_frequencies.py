@@ -6,8 +6,14 @@ words:
   q          P(a report supports another input), the same for all others
   observed   lambda, the share of reports that support an input; for a share f of devices with that input its
              expectation is q + f (p - q), so that f is estimated by (lambda - q) / (p - q)
+  kept       what a device brings along into every epoch: its answer, or what it remembers of it, which supports
+             the answer with a chance of its own
 
 (Wang, Blocki, Li, Jha: Locally differentially private protocols for frequency estimation, 2017.)
+
+**Over several epochs.** What is kept supports an input with a chance of g = q1 + f (p1 - q1); p1 is 1 and q1 is 0
+where the answer itself is kept. Of the variance of a report's estimate, lambda (1 - lambda) / (p - q)^2, the part
+g (1 - g) / (p1 - q1)^2 comes from that, exactly, and the rest is drawn anew in every epoch.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.estimators._intervals import proportion
+from deniable_aggregator.estimators._shared import parts
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Frequencies"]
@@ -42,6 +49,8 @@ class Frequencies:
     """The chance that a report supports its own input."""
     q: float
     """The chance that it supports another."""
+    kept: tuple[float, float] = (1.0, 0.0)
+    """These chances for what a device keeps: p1 and q1."""
 
     @property
     def values(self) -> _Floats:
@@ -75,6 +84,11 @@ class Frequencies:
             low, high = self._score(NormalDist().inv_cdf((1 + confidence) / 2))
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
+    def shared(self, spread: float, confidence: float, target: Target) -> _Floats:
+        """For each input the part of a report's variance that is of what devices keep, at three places: `parts`."""
+        kept, whole = (_variance(*chances, target) for chances in (self.kept, (self.p, self.q)))
+        return parts(self.values, kept, whole, spread, self.reports, confidence)
+
     def _score(self, z: float) -> tuple[_Floats, _Floats]:
         """All f with (estimate - f)^2 <= z^2 noise(f): their ends solve a quadratic equation, as Wilson's do."""
         p, q = self.p, self.q
@@ -84,3 +98,11 @@ class Frequencies:
         middle = self.values + linear
         half = np.sqrt(np.maximum(middle**2 - self.values**2 + spread * (q * (1 - q) + grain), 0))
         return middle - half, middle + half
+
+
+def _variance(p: float, q: float, target: Target) -> _Floats:
+    """Of one report's estimate of a share f: the coefficients of 1, f and f^2."""
+    rate = p - q
+    if target is Target.POPULATION:
+        return np.array([q * (1 - q), rate * (1 - 2 * q), -(rate**2)]) / rate**2
+    return np.array([q * (1 - q), rate * (1 - p - q), 0.0]) / rate**2

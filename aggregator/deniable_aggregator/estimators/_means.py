@@ -12,6 +12,12 @@ the least skewed, with a third moment of v (v / m - m); likewise from the upper 
 have it too. The interval is moved by what Johnson (1978) has for that, and is Student's with fewer degrees of
 freedom: of a sample's variance, a gamma of skewness g leaves 1 / (1 + 3/4 g^2) of them. (Counts of events at epsilon
 4, of which one device in twenty has many and most have none: 95% intervals cover 94.6% at n = 100; Student's, 92.0%.)
+The move is half of the interval's reach at most: few reports that are far off from all others would move it beyond
+the mean that they make.
+
+Nothing of this is known without an upper end: one device of a million can be most of the mean, and be in no sample.
+Then there is a low end alone. What is seen to be large makes it fall by itself; what a sample may have missed is
+devices at the lower end, z^2 of n: their square distance from the mean is added to the variance.
 
 Where reports are counted by level, the sum of cubes is known, and with it how skewed they are: the interval is moved
 to the longer tail by half of what Johnson would move it, and the variance is never taken for less than the noise's.
@@ -31,6 +37,12 @@ and E(y^3 | x) is at most t in size,
 Where fourth powers are counted their own mean is taken if it is less, with all of the spread that it does not show
 added as if it were as far out as can be. The interval holds every spread within its own reach of s^2, as Wilson's
 interval does with rates. It covers 96% of the time or more: what is not known makes it wider.
+
+**Over several epochs** a device's share is the same, and its noise is new: of the mean's variance the spread is
+shared. It is taken to be the largest that is believed, since noise may hide it: within reach of s^2, where noise has
+been averaged over all reports and the spread over different devices only, and no more than m (1 - m). Of the variance
+of s^2 itself at most (sqrt(spread (1 - 4 spread)) + d / 2)^2 is shared, where d is how much the noise's variance can
+differ from share to share.
 """
 
 from __future__ import annotations
@@ -40,16 +52,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
+from deniable_aggregator.estimators._shared import largest, possible
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Means", "Noise", "OneBit"]
 
 _LARGEST = 0.25
 """The largest spread: half of the devices at either end."""
+_STEPS = 16
+"""In so many steps spreads are looked at, from the least to the largest that is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,8 @@ class Noise:
     """Its third moment is at most this."""
     fourth: float
     """Its fourth moment is at most this."""
+    square: float
+    """The variance of its square is at least this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +113,22 @@ class Means:
             third = self._third_moment() / 2 if counted else self._least_third_moment(value, error)
             times = (high - value) / error if counted else _times(confidence, n, third / (error**2 * n) ** 1.5)
             error = max(error, math.sqrt(self.noise.least / n))
-            middle = value + third * (1 + 2 * times**2) / (6 * error**2 * n**2)
-            low, high = middle - times * error, middle + times * error
+            reach = times * error
+            move = third * (1 + 2 * times**2) / (6 * error**2 * n**2)
+            middle = value + min(max(move, -reach / 2), reach / 2)
+            low, high = middle - reach, middle + reach
         share, low, high = ((level - self.origin) / self.span for level in (value, low, high))
         return share, error / self.span, low, high
+
+    def floor(self, confidence: float) -> float:
+        """The low end of the interval of the mean share where shares have no upper end."""
+        n = self.reports
+        if n < 2:
+            return 0.0
+        value, error, *_ = mean(n, self.sums[0], self.sums[1], confidence, self.noise.least)
+        times = float(stdtrit(n - 1, (1 + confidence) / 2))
+        above = max(value - self.origin, 0.0)
+        return (value - self.origin - times * math.hypot(error, times * above / n)) / self.span
 
     def _least_third_moment(self, value: float, error: float) -> float:
         """Of the levels around their mean: as near to 0 as it can be on the range, given mean and spread."""
@@ -128,8 +159,7 @@ class Means:
         n = self.reports
         if n < 2:
             return math.nan, math.nan, 0.0, math.sqrt(_LARGEST)
-        first, second, *_ = self.sums
-        variance = (n * second - first**2) / (n * (n - 1)) / self.span**2
+        variance = self._variance()
         uncertainty = self._uncertainty(variance, target)
 
         def error(spread: float) -> float:
@@ -137,12 +167,57 @@ class Means:
 
         z = _quantile(confidence)
         value = max(variance - self.noise.least / self.span**2, 0.0)
-        high = _least(lambda spread: spread - value > z * error(spread), value)
+        high = largest(lambda spread: spread - value > z * error(spread), value, _LARGEST)
         least = variance - self.noise.most / self.span**2
-        low = 0.0 if least <= z * error(0.0) else _least(lambda spread: least - spread <= z * error(spread), 0.0)
+        low = (
+            0.0
+            if least <= z * error(0.0)
+            else largest(lambda spread: least - spread <= z * error(spread), 0.0, _LARGEST)
+        )
         root = math.sqrt(value)
         own = error(min(value, _LARGEST)) / (2 * root) if root else math.nan
         return root, own, math.sqrt(low), math.sqrt(high)
+
+    def _variance(self) -> float:
+        """s^2, in squared spans."""
+        n, (first, second, *_) = self.reports, self.sums
+        return (n * second - first**2) / (n * (n - 1)) / self.span**2
+
+    def shared(self, spread: float, confidence: float) -> tuple[float, float]:
+        """The part of the variance of the mean, and of s^2, that is of what devices keep, at most: over epochs with
+        `spread` times more reports than independent ones."""
+        n, z = self.reports, _quantile(confidence)
+        if n < 2:
+            return 1.0, 1.0
+        variance, least = self._variance(), self.noise.least / self.span**2
+        uncertainty, shown = self._uncertainty(variance, Target.POPULATION), variance - least
+
+        def kept(size: float) -> float:
+            return min(max(uncertainty(size) - self._noise_in_squares(size), 0.0), self._kept_of_squares(size))
+
+        def beyond(size: float) -> bool:
+            doubt = max(uncertainty(size), 0.0) + kept(size) * (spread - 1)
+            return size - shown > z * math.sqrt(doubt / n)
+
+        most = min(largest(beyond, max(shown, 0.0), _LARGEST), self._possible(spread, variance, z))
+        fewest = min(max(2 * shown - most, 0.0), most)
+        sizes = [fewest + (most - fewest) * step / _STEPS for step in range(_STEPS + 1)]
+        parts = [kept(size) / uncertainty(size) if uncertainty(size) > 0 else 1.0 for size in sizes]
+        return min(most / max(variance, least), 1.0), min(max(parts), 1.0)
+
+    def _possible(self, spread: float, variance: float, z: float) -> float:
+        value = (self.sums[0] / self.reports - self.origin) / self.span
+        return float(possible(np.array(value), np.array(variance), spread, z * z / self.reports))
+
+    def _kept_of_squares(self, size: float) -> float:
+        """How much of n times the variance of s^2 is of the shares, at most, if their spread is `size`."""
+        differing = (self.noise.most - self.noise.least) / self.span**2 / 2
+        return (math.sqrt(max(size * (1 - 4 * size), 0.0)) + differing) ** 2
+
+    def _noise_in_squares(self, size: float) -> float:
+        """How much of it is of the noise, at least."""
+        least, third = self.noise.least / self.span**2, self.noise.third / self.span**3
+        return max(self.noise.square / self.span**4 + 4 * size * least - 4 * third * math.sqrt(size), 0.0)
 
     def _uncertainty(self, variance: float, target: Target) -> Callable[[float], float]:
         """For every spread, the most that n times the variance of s^2 can be when s^2 was found to be `variance`.
@@ -188,6 +263,10 @@ class OneBit:
         error = self.frequencies.std_errors(Target.POPULATION)
         return float(self.frequencies.values[1]), float(error[1]), float(lows[1]), float(highs[1])
 
+    def shared(self, spread: float, confidence: float) -> NDArray[np.float64]:
+        """As of frequencies: devices that lie between the ends differ less than those that are at either."""
+        return self.frequencies.shared(spread, confidence, Target.POPULATION)[:, 1]
+
 
 def _times(confidence: float, n: int, skewness: float) -> float:
     """How many standard errors an interval reaches: Student's, with as many degrees of freedom as a sample's variance
@@ -197,14 +276,3 @@ def _times(confidence: float, n: int, skewness: float) -> float:
 
 def _quantile(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
-
-
-def _least(beyond: Callable[[float], bool], start: float) -> float:
-    """The least spread from `start` on that is beyond, where all larger ones are too; at most the largest spread."""
-    low, high = start, _LARGEST
-    if low >= high or not beyond(high):
-        return high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if beyond(middle) else (middle, high)
-    return high

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from deniable_aggregator.estimators._shared import largest
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Ranks", "Shares"]
@@ -41,6 +42,9 @@ class Shares(Protocol):
 
     def intervals(self, confidence: float, target: Target) -> tuple[_Floats, _Floats]:
         """Low and high ends for each."""
+
+    def shared(self, spread: float, confidence: float, target: Target) -> _Floats:
+        """What of the variance of each is of what devices keep, at low end, value and high end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +82,36 @@ class Ranks:
         reach *= math.hypot(error, math.sqrt(extra) / n)
         low, high = (min(max(value + side * reach, 1.0), float(len(places))) for side in (-1, 1))
         return value, error, low, high
+
+    def shared(self, spread: float, confidence: float) -> float:
+        """What of the variance of the mean rank is of the devices' own ranks, at most.
+
+        These differ by the most that is believed: what the reports say of the square of the rank, less the square of
+        the mean, is their variance on average, and is off by noise, which every report has anew, and by which devices
+        have reported.
+        """
+        n, places = self.shares.reports, np.arange(1, len(self.named) + 1)
+        if n == 0:
+            return 1.0
+        guesses, squares = np.linalg.solve(self.channel, np.stack([places, places**2], axis=1).astype(np.float64)).T
+        value, whole = _moments(self.named, guesses)
+        shown = float(self.named @ squares) / n - value**2
+        _, doubt = _moments(self.named, squares - 2 * value * guesses)
+        size, z = float(len(places) - 1), NormalDist().inv_cdf((1 + confidence) / 2)
+
+        def beyond(own: float) -> bool:
+            differing = own * max(size**2 - 4 * own, 0.0)
+            return own - shown > z * math.sqrt((doubt + min(differing, doubt) * (spread - 1)) / n)
+
+        reach = z * math.sqrt((whole + size**2 / 4 * (spread - 1)) / n)
+        nearest = min(max((1 + len(places)) / 2, value - reach), value + reach)
+        most = min(largest(beyond, max(shown, 0.0), size**2 / 4), max((nearest - 1) * (len(places) - nearest), 0.0))
+        noise = float((self.channel @ guesses**2 - places**2).min())
+        return min(most / max(whole, noise), 1.0)
+
+
+def _moments(named: NDArray[np.int64], guesses: _Floats) -> tuple[float, float]:
+    """Mean and variance of what the reports say."""
+    n = float(named.sum())
+    value = float(named @ guesses) / n
+    return value, float(named @ (guesses - value) ** 2) / n

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.estimators._intervals import mean
+from deniable_aggregator.estimators._shared import possible
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Entries"]
@@ -49,3 +50,26 @@ class Entries:
         reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
         values = [total / self.reports for total in self.totals]
         return [(value, error, value - reach, value + reach) for value in values]
+
+    def shared(self, grid: int, spread: float, confidence: float) -> NDArray[np.float64]:
+        """For each entry, which lies between -grid and grid, what of its variance is of the vectors, at most.
+
+        As of means (`_means.py`), in squared ranges, but for many entries at once: of what s^2 is uncertain by, what
+        depends on the spread is taken for spread (1 + 6 E y^2), so that a quadratic equation has the largest spread
+        that is believed. No noise has heavier tails than Laplace's.
+        """
+        n, size, noise = self.reports, 2 * grid, self.noise
+        if n < 2:
+            return np.ones(len(self.totals))
+        pairs = zip(self.totals, self.squares, strict=True)
+        variances = np.array([(n * square - total * total) / (n * (n - 1)) for total, square in pairs]) / size**2
+        values = np.array(self.totals, dtype=np.float64) / n / size + 0.5
+        least, most, rounding = noise / size**2, (noise + _ROUNDING) / size**2, _ROUNDING / size**2
+        squared = (noise + 6 * noise * (noise + _ROUNDING) + _ROUNDING) / size**4 - least**2
+        scale = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / n
+        linear, free = scale * (spread + 6 * most), scale * (squared + rounding * spread)
+        shown = variances - least
+        believed = shown + linear / 2 + np.sqrt(np.maximum(linear * shown + linear**2 / 4 + free, 0))
+        kept = np.minimum(np.maximum(believed, 0), possible(values, variances, spread, scale))
+        parts: NDArray[np.float64] = np.minimum(kept / np.maximum(variances, least), 1)
+        return parts

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from deniable.mechanisms import Exponential
 from deniable_aggregator.estimators._ranks import Ranks
+from deniable_aggregator.estimators._shared import parts
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Places", "ranks"]
@@ -87,6 +88,18 @@ class Places:
         less = shares**2 if target is Target.POPULATION else np.clip(shares, 0, 1)
         with np.errstate(invalid="ignore"):
             return np.sqrt(np.maximum(b * b * own + a * a * beside - less, 0) / np.float64(self.reports))
+
+    def shared(self, spread: float, confidence: float, target: Target) -> _Floats:  # noqa: ARG002
+        """For each place the part of a report's variance that is of devices' own places, at three places of the
+        interval: `parts`. How many reports are beside a place is taken to be as observed, within what is possible.
+        """
+        b, a = self._weights()
+        certain, least, most = _bounds(self.channel)
+        shares = np.clip(self.values, 0, 1)
+        beside = np.clip(self._observed()[1], *(shares * certain + (1 - shares) * chance for chance in (least, most)))
+        ones = np.ones(len(b))
+        kept, whole = np.array([0 * ones, ones, -ones]), np.array([a * (a + b) * beside, b, -ones])
+        return parts(self.values, kept, whole, spread, self.reports, confidence)
 
     def intervals(self, confidence: float, target: Target) -> tuple[_Floats, _Floats]:
         """Low and high ends for each share, within [0, 1]."""

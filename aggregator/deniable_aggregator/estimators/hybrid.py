@@ -43,4 +43,5 @@ def _noise(mechanism: Hybrid) -> Noise:
         float(moment(everywhere, 2).max()),
         float(abs(moment(everywhere, 3)).max()),
         float(moment(everywhere, 4).max()),
+        float((moment(everywhere, 4) - moment(everywhere, 2) ** 2).min()),
     )

@@ -14,4 +14,5 @@ __all__ = ["through"]
 def through(mechanism: Memoized, fresh: Frequencies) -> Frequencies:
     """The frequencies of the inputs, from those of the remembered symbols."""
     p, q = mechanism.through(Fraction(fresh.p), Fraction(fresh.q))
-    return replace(fresh, p=float(p), q=float(q))
+    kept = float(mechanism.permanent.p), float(mechanism.permanent.q)
+    return replace(fresh, p=float(p), q=float(q), kept=kept)

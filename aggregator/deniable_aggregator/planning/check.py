@@ -60,6 +60,11 @@ def _metric(metric: Metric) -> Iterator[str]:
     if epsilon > _WEAK:
         odds = float(metric.epsilon.exp)
         yield f"{metric.name}: at epsilon {epsilon:g} an answer can be {odds:,.0f} times likelier than another"
+    if isinstance(metric.kind, Quantity) and not metric.kind.limited:
+        yield (
+            f"{metric.name}: without a max its mean has no upper end of an interval, and one device can move it by"
+            " any amount; add the most that you expect, such as max = 100 (larger counts are taken for 100)"
+        )
 
 
 def reasons(collection: Collection) -> Iterator[str]:

@@ -111,7 +111,9 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
     labels = [*_ABOUT, "label"]
     value = GaugeMetricFamily("deniable_estimate", "Estimate for the population, not corrected.", labels=labels)
     low = GaugeMetricFamily("deniable_estimate_lower_bound", "Lower end of its 95% interval.", labels=labels)
-    high = GaugeMetricFamily("deniable_estimate_upper_bound", "Upper end of its 95% interval.", labels=labels)
+    high = GaugeMetricFamily(
+        "deniable_estimate_upper_bound", "Upper end of its 95% interval; +Inf where it has none.", labels=labels
+    )
     told = InfoMetricFamily("deniable_row", "What an estimate is, and how it is written.", labels=labels)
     reports = GaugeMetricFamily("deniable_reports", "Reports behind the estimates of a metric.", labels=_ABOUT)
     starts = GaugeMetricFamily(

@@ -249,7 +249,7 @@ class EstimateRow(google.protobuf.message.Message):
     low: builtins.float
     """Lower end of the interval."""
     high: builtins.float
-    """Upper end of the interval."""
+    """Upper end of the interval; infinite where nothing is known of it, as the answer's note says."""
     std_error: builtins.float
     """Standard error of the value. Absent where it is not known."""
     measure: global___Measure.ValueType
@@ -337,6 +337,7 @@ class Estimate(google.protobuf.message.Message):
     UNIT_FIELD_NUMBER: builtins.int
     ROW_COUNT_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
+    NOTE_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -361,6 +362,8 @@ class Estimate(google.protobuf.message.Message):
     """How many lines the answer has, where only the largest were asked for."""
     kind: builtins.str
     """What sort of question was asked."""
+    note: builtins.str
+    """What keeps an interval from having an upper end, in words; empty where nothing does."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that the answer is about, by segment name; without any it is about all."""
@@ -395,9 +398,10 @@ class Estimate(google.protobuf.message.Message):
         unit: builtins.str = ...,
         row_count: builtins.int = ...,
         kind: builtins.str = ...,
+        note: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "metric", b"metric", "reports", b"reports", "row_count", b"row_count", "rows", b"rows", "segment", b"segment", "start_time", b"start_time", "target", b"target", "unit", b"unit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "metric", b"metric", "note", b"note", "reports", b"reports", "row_count", b"row_count", "rows", b"rows", "segment", b"segment", "start_time", b"start_time", "target", b"target", "unit", b"unit"]) -> None: ...
 
 global___Estimate = Estimate
 

@@ -83,7 +83,7 @@ export function bars(key, label, rows, measure, { filled = true } = {}) {
     const ends = { x: [], y: [] };
     for (const row of rows) {
       if (row.low === undefined) continue;
-      ends.x.push(row.low, row.high, null);
+      ends.x.push(row.low, drawable(row), null);
       ends.y.push(row.label, row.label, null);
     }
     const traces = [];
@@ -133,10 +133,13 @@ function band({ label, points }, number) {
   const edge = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
   return [
     { ...edge, y: points.map((point) => point.low) },
-    { ...edge, y: points.map((point) => point.high), fill: "tonexty", fillcolor: faint(colour(name)) },
+    { ...edge, y: points.map(drawable), fill: "tonexty", fillcolor: faint(colour(name)) },
     { x, y: points.map((point) => point.value), name: label, mode: "lines+markers", text: points.map((point) => point.hover), hovertemplate: "%{text}<extra></extra>", line: { color: colour(name), width: 2.5, dash: DASHES[number % DASHES.length] }, marker: { symbol: SYMBOLS[number % SYMBOLS.length], size: 7, color: colour(name) } },
   ];
 }
+
+// An interval without an upper end is drawn up to its value.
+const drawable = ({ value, high }) => (Number.isFinite(high) ? high : value);
 
 const faint = (hex) => `${hex}33`;
 

@@ -7,7 +7,7 @@ import { legend } from "./glyph.js";
 import { Live } from "./live.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { viewOf } from "./views.js";
-import { emptyNotice, fewNotice, hasReports, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { emptyNotice, fewNotice, hasReports, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -70,6 +70,7 @@ export function metricPage(collection, title, info, main) {
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
       h("p", { class: "about" }, about, fitted ? " Consistent: not negative, adding up to 100%. The intervals belong to the raw estimates and are not shown." : ""),
       tooFew(estimate) ? fewNotice(estimate) : null,
+      estimate.note ? openNotice(estimate) : null,
       ...viewOf(estimate).answer(estimate, info, fitted),
       h("p", { class: "legend" }, ...legend(truth).slice(fitted ? 1 : 0).map(([text, drawing]) => h("span", {}, drawing, text))),
       answerTable(estimate, truth),

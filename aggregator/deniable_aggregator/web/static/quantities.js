@@ -2,7 +2,7 @@
 import { bars } from "./charts.js";
 import { h } from "./dom.js";
 import { glyph } from "./glyph.js";
-import { reading, unitOf } from "./words.js";
+import { openNotice, reading, unitOf } from "./words.js";
 
 const ON_A_CHART = 5;
 const isQuantity = (row) => row.measure === "MEASURE_QUANTITY";
@@ -10,8 +10,9 @@ const isQuantity = (row) => row.measure === "MEASURE_QUANTITY";
 // From the least to the most that an answer can be; else around the interval.
 function range(info, row) {
   if (info.least !== undefined && info.most !== undefined) return [info.least, info.most];
-  const width = row.high - row.low || 1;
-  return [row.low - width, row.high + width];
+  const high = Number.isFinite(row.high) ? row.high : Math.max(row.value ?? 0, row.low);
+  const width = high - row.low || 1;
+  return [row.low - width, high + width];
 }
 
 export const quantities = {
@@ -21,6 +22,7 @@ export const quantities = {
       h("p", { class: "big" }, row.text, h("small", {}, `${unitOf(row, estimate)} (${row.label})`)),
       glyph(row, range(info, row)),
       h("p", { class: "between" }, `between ${row.lowText} and ${row.highText}${unitOf(row, estimate)}`),
+      estimate.note ? openNotice(estimate) : null,
     ];
   },
 

@@ -30,6 +30,11 @@ export function fewNotice(estimate) {
   );
 }
 
+// Why an interval has no upper end; JSON has "Infinity" for it, which is drawn as far as the drawing goes.
+export function openNotice(estimate) {
+  return h("p", { class: "notice" }, h("strong", {}, "An open interval. "), `${estimate.metric}: ${estimate.note}.`);
+}
+
 export function emptyNotice(what) {
   return h(
     "p",

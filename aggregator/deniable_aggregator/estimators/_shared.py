@@ -1,0 +1,63 @@
+"""What reports of several epochs have in common when the same devices may have sent them.
+
+words:
+  kept     what a device brings along into every epoch: its value, or what it remembers of it
+  shared   the part of the variance of a report that is of what is kept; the rest is drawn anew in every epoch
+  spread   how many times more reports there are than independent ones at the least
+
+Over n reports an estimate then has, in the worst case, a variance of (kept (spread - 1) + whole) / n, where whole is
+that of one report. Kept must not be taken for less than it is: it is found as what the whole is at the least more
+than its noise, which the mechanism knows exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["largest", "parts", "possible"]
+
+_Floats = NDArray[np.float64]
+
+
+def parts(values: _Floats, kept: _Floats, whole: _Floats, spread: float, reports: int, confidence: float) -> _Floats:
+    """What is shared of the variance of shares, where it is a polynomial of the share f: given are the coefficients
+    of 1, f and f^2, kept and whole. Three rows: at the low end of the interval, at the value, at the high end.
+
+    Each end solves a quadratic equation, as Wilson's do: it is as many standard errors off the value as the
+    confidence asks for, and its variance is that of a share that lies there.
+    """
+    if reports == 0:
+        return np.ones((3, len(values)))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    free, linear, square = z * z / reports * (kept * (spread - 1) + whole)
+    middle = (values + linear / 2) / (1 - square)
+    half = np.sqrt(np.maximum(middle**2 - (values**2 - free) / (1 - square), 0))
+    shares = np.clip([middle - half, values, middle + half], 0, 1)
+    own, every = (low + shares * (slope + shares * curve) for low, slope, curve in (kept, whole))
+    found: _Floats = np.clip(own / every, 0, 1)
+    return found
+
+
+def possible(values: _Floats, variances: _Floats, spread: float, scale: float) -> _Floats:
+    """The most that the spread of quantities between 0 and 1 can be: m (1 - m), for the mean m that is nearest to 1/2
+    of all that are believed. Given are what reports say, their variance, and z^2 over their number."""
+    middle, square = values + scale * (spread - 1) / 2, 1 + scale * (spread - 1)
+    half = np.sqrt(np.maximum(middle**2 - square * (values**2 - scale * variances), 0))
+    nearest = np.minimum(np.maximum(0.5, (middle - half) / square), (middle + half) / square)
+    most: _Floats = np.maximum(nearest * (1 - nearest), 0)
+    return most
+
+
+def largest(beyond: Callable[[float], bool], start: float, end: float) -> float:
+    """The first value from `start` on that is beyond, where all larger ones are too; at most `end`."""
+    low, high = start, end
+    if low >= high or not beyond(high):
+        return high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if beyond(middle) else (middle, high)
+    return high

@@ -1,0 +1,90 @@
+"""What epochs have in common: exactly what a device keeps, where chances say it, and never less."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tools.window_coverage import asked
+
+from deniable import Metric
+from deniable.mechanisms import Memoized, RandomizedResponse
+from deniable_aggregator.answers import Target
+from deniable_aggregator.windows import windowed
+
+EPOCHS = 30
+
+
+def metric_of(name: str, epsilon: str = "1") -> Metric:
+    """One of the metrics whose coverage is measured."""
+    return next(case.metric for case in asked(epsilon) if case.name == name)
+
+
+def symbols(metric: Metric, share: float, devices: int) -> list[np.ndarray]:
+    """What a share of yes makes on average, for each column."""
+    mechanism = metric.columns[0].mechanism
+    yes = share * float(mechanism.probability(1, 1)) + (1 - share) * float(mechanism.probability(1, 0))
+    each = devices // len(metric.columns)
+    return [np.array([each - round(each * yes), round(each * yes)]) for _ in metric.columns]
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "1", "4"])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_a_renewed_answer_shares_what_is_remembered(epsilon: str, share: float) -> None:
+    """With g the chance of a remembered yes, n times the variance over W epochs is
+    {(p2 - q2)^2 g (1 - g) + [g p2 (1 - p2) + (1 - g) q2 (1 - q2)] / W} / [(p1 - q1)^2 (p2 - q2)^2]."""
+    metric = metric_of("boolean by randomized_response, renewed", epsilon)
+    mechanism = metric.columns[0].mechanism
+    assert isinstance(mechanism, Memoized)
+    assert isinstance(mechanism.fresh, RandomizedResponse)
+    p1, q1 = float(mechanism.permanent.p), float(mechanism.permanent.q)
+    p2, q2 = float(mechanism.fresh.p), float(mechanism.fresh.q)
+    g = q1 + share * (p1 - q1)
+    noise = g * p2 * (1 - p2) + (1 - g) * q2 * (1 - q2)
+    exact = ((p2 - q2) ** 2 * g * (1 - g) + noise / EPOCHS) / ((p1 - q1) * (p2 - q2)) ** 2
+    devices = 10_000_000
+    found = windowed(metric, [symbols(metric, share, devices)] * EPOCHS, 0.95, Target.POPULATION)
+    claimed = found.estimate.rows[0].std_error * math.sqrt(devices)
+    assert math.sqrt(exact) * 0.9999 <= claimed <= math.sqrt(exact) * 1.026
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("boolean by randomized_response, fresh", 1),
+        ("number by one_bit, fresh", 1),
+        ("flags by randomized_response, fresh", 4),
+    ],
+)
+def test_a_fresh_answer_shares_the_value(name: str, columns: int) -> None:
+    """n times the variance is f (1 - f), once, and the noise over W; of k drawn columns a report is of one:
+    f (1 - f) (1 + (k - 1) / W), and k times the noise over W."""
+    metric, share, devices = metric_of(name), 0.3, 10_000_000
+    mechanism = metric.columns[0].mechanism
+    assert isinstance(mechanism, RandomizedResponse)
+    p, q = float(mechanism.p), float(mechanism.q)
+    noise = (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+    exact = share * (1 - share) * (1 + (columns - 1) / EPOCHS) + columns * noise / EPOCHS
+    found = windowed(metric, [symbols(metric, share, devices)] * EPOCHS, 0.95, Target.POPULATION)
+    row = found.estimate.rows[0]
+    size = 60.0 if row.label == "mean" else 1.0
+    claimed = row.std_error / size * math.sqrt(devices)
+    assert math.sqrt(exact) * 0.9999 <= claimed <= math.sqrt(exact) * 1.026
+
+
+def test_about_the_devices_that_reported_only_remembered_noise_is_shared() -> None:
+    """Of a renewed answer that is f p1 (1 - p1) + (1 - f) q1 (1 - q1); of a fresh one nothing."""
+    metric, share, devices = metric_of("boolean by randomized_response, renewed"), 0.3, 10_000_000
+    mechanism = metric.columns[0].mechanism
+    assert isinstance(mechanism, Memoized)
+    assert isinstance(mechanism.fresh, RandomizedResponse)
+    p1, q1 = float(mechanism.permanent.p), float(mechanism.permanent.q)
+    p2, q2 = float(mechanism.fresh.p), float(mechanism.fresh.q)
+    g = q1 + share * (p1 - q1)
+    kept = (share * p1 * (1 - p1) + (1 - share) * q1 * (1 - q1)) / (p1 - q1) ** 2
+    fresh = (g * p2 * (1 - p2) + (1 - g) * q2 * (1 - q2)) / ((p1 - q1) * (p2 - q2)) ** 2
+    found = windowed(metric, [symbols(metric, share, devices)] * EPOCHS, 0.95, Target.REPORTING)
+    claimed = found.estimate.rows[0].std_error * math.sqrt(devices)
+    exact = math.sqrt(kept + fresh / EPOCHS)
+    assert exact * 0.9999 <= claimed <= exact * 1.026
