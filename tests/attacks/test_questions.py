@@ -35,6 +35,7 @@ from support.aggregators import EXACT, running
 from support.site import Running
 from support.site import running as site
 from support.stored import put, stored
+from support.waiting import PATIENCE
 
 TODAY = 20_000
 _VALUES = ", ".join(f'"v{number}"' for number in range(16))
@@ -49,8 +50,6 @@ TEXT = (
 )
 COLLECTION = Collection.loads(TEXT)
 """256 segments and 20 metrics."""
-SECONDS = 20
-"""So long does a test wait for an answer that comes at once."""
 
 
 class CountingStore(Store):
@@ -89,7 +88,7 @@ def test_a_message_of_a_few_bytes_buys_no_minutes_of_work(aggregator: Running) -
     with grpc.insecure_channel(aggregator.endpoint) as channel:
         service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
         with pytest.raises(grpc.RpcError) as refused:
-            service.ListEstimates(every, timeout=SECONDS)
+            service.ListEstimates(every, timeout=PATIENCE)
     error: Any = refused.value
     assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert f"{MOST:,} is the most" in error.details()
@@ -226,7 +225,7 @@ def test_a_watch_waits_where_too_many_questions_do(aggregator: Running) -> None:
         service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
         watch: Any = service.WatchEstimates(pb.WatchEstimatesRequest(), timeout=100)
         with pytest.raises(grpc.RpcError) as refused:
-            service.GetEstimate(pb.GetEstimateRequest(metric="m00"), timeout=SECONDS)
+            service.GetEstimate(pb.GetEstimateRequest(metric="m00"), timeout=PATIENCE)
         error: Any = refused.value
         assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert told(f"{aggregator.url}/api/v1/collections/big/estimates") == 429
@@ -244,7 +243,7 @@ def test_a_dear_question_is_refused_over_http(aggregator: Running) -> None:
 def told(url: str) -> int:
     """The status of an answer that is none."""
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(url, timeout=SECONDS)
+        urllib.request.urlopen(url, timeout=PATIENCE)
     with refused.value as answer:
         assert json.loads(answer.read())["error"]["status"] == "RESOURCE_EXHAUSTED"
     return int(refused.value.code)
@@ -297,7 +296,7 @@ def test_devices_do_not_wait_for_questions(tmp_path: Path) -> None:
 
                 async def again() -> bool:
                     try:
-                        answer = await service.ListEstimates(pb.ListEstimatesRequest(), timeout=SECONDS)
+                        answer = await service.ListEstimates(pb.ListEstimatesRequest(), timeout=PATIENCE)
                     except grpc.aio.AioRpcError as error:
                         if error.code() is not grpc.StatusCode.UNAVAILABLE:
                             raise
