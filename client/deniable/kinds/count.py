@@ -18,6 +18,7 @@ from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._quantity import ONE_BIT, Quantity
 from deniable.mechanisms import Hybrid, Laplace, Mechanism, RandomizedResponse
+from deniable.randomness import WORD
 
 __all__ = ["Count"]
 
@@ -88,6 +89,13 @@ class Count(Quantity):
         if name == ONE_BIT:
             return RandomizedResponse(epsilon, 2)
         return Hybrid.best(epsilon) if name == Hybrid.name else Laplace(epsilon, steps)
+
+    def place(self, value: float, last: int) -> tuple[int, int]:
+        """Exactly, however large: a double would move one count of 2^31 in four million by one."""
+        most = self.most or MOST
+        count, parts = min(max(value, 0), most).as_integer_ratio()
+        below, rest = divmod(count * last, parts * most)
+        return below, -(-rest * WORD // (parts * most))
 
     @property
     def annotation(self) -> str:
