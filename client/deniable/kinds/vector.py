@@ -114,9 +114,13 @@ class Vector(Kind):
 
     def clipped(self, value: Sequence[float]) -> list[float]:
         """The vector, shortened to the clip where it is longer."""
+        return [share * float(self.clip) for share in self._shares(value)]
+
+    def _shares(self, value: Sequence[float]) -> list[float]:
+        """The entries of the vector, shortened to the clip where it is longer, in clips."""
         length = math.hypot(*value) if self.norm == "l2" else math.fsum(map(abs, value))
-        clip = float(self.clip)
-        return list(value) if length <= clip else [entry / length * clip for entry in value]
+        unit = max(length, float(self.clip))
+        return [entry / unit for entry in value]
 
     @property
     def annotation(self) -> str:
@@ -125,9 +129,9 @@ class Vector(Kind):
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; of each entry a neighbouring grid point, by the chance that makes the mean exact."""
-        entries = []
-        for entry in self.clipped(value):
-            place = entry / float(self.clip) * self.grid
+        entries, grid = [], self.grid
+        for share in self._shares(value):
+            place = share * grid
             below = math.floor(place)
             entries.append(below + (draw() < (place - below) * WORD))
         return 0, pack(entries)
