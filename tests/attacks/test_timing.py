@@ -2,8 +2,8 @@
 
 Judged is counted work, never seconds: the instructions of Python's virtual machine, one by one, and the random words.
 Given the same words, all inputs make a mechanism take the same instructions; given the same input, so do all words
-that a mechanism does not discard. What happens inside of one instruction (the arithmetic of large integers, a search by
-halving, a dictionary) is not seen here; docs/privacy.md says what is known of it.
+that a mechanism does not discard. What happens inside of one instruction (the arithmetic of large integers, a search
+by halving, a dictionary) is not seen here; docs/privacy.md says what is known of it.
 """
 
 from __future__ import annotations

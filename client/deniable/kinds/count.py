@@ -16,7 +16,9 @@ from typing import Any, ClassVar
 from deniable._section import Section, one_of, whole
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
+from deniable.kinds import _values
 from deniable.kinds._quantity import ONE_BIT, Quantity
+from deniable.kinds._values import shown
 from deniable.mechanisms import Hybrid, Laplace, Mechanism, RandomizedResponse
 from deniable.randomness import WORD
 
@@ -110,9 +112,10 @@ class Count(Quantity):
 
     def check(self, value: Any) -> int:
         """Takes whole numbers from 0 to 2^53."""
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST:
-            raise InvalidValueError(f"a count takes an int from 0 to 2^53, not {value!r}")
-        return value
+        count = _values.whole(value)
+        if count is None or not 0 <= count <= _LARGEST:
+            raise InvalidValueError(f"a count takes an int from 0 to 2^53, not {shown(value)}")
+        return count
 
     def apart(self) -> tuple[int, int]:
         """None, and as many as are to be confused with none."""
