@@ -11,11 +11,13 @@ from collections.abc import Iterator
 
 from deniable import Collection, Metric
 from deniable.kinds import Category, Quantity
+from deniable_aggregator.planning.leverage import gain
 
 __all__ = ["findings", "reasons"]
 
 _WEAK = 4.0
 _MANY = 16.0
+_FARTHEST = 100.0
 
 
 def findings(collection: Collection) -> Iterator[str]:
@@ -33,6 +35,15 @@ def _metric(metric: Metric) -> Iterator[str]:
     if epsilon > _WEAK:
         odds = float(metric.epsilon.exp)
         yield f"{metric.name}: at epsilon {epsilon:g} an answer can be {odds:,.0f} times likelier than another"
+    fake = gain(metric).row
+    if fake > _FARTHEST:
+        yield (
+            f"{metric.name}: one fake device moves a row as far as {fake:,.0f} liars would without noise: "
+            "take a larger epsilon, fewer answers or another mechanism"
+        )
+    if isinstance(metric.kind, Quantity) and not metric.kind.limited:
+        most = metric.kind.ends[1]
+        yield f"{metric.name}: without a max one fake device moves the mean of n by {most:,.0f} / n: add max"
 
 
 def reasons(collection: Collection) -> Iterator[str]:
