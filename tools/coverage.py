@@ -360,17 +360,18 @@ def payloads_of(mechanism: Mechanism) -> list[int]:
 def row_of(mechanism: Mechanism, chosen: int) -> _Floats:
     """The chance of every payload for one input."""
     if isinstance(mechanism, Laplace):  # a row for each of many inputs: the same noise, moved
-        row = _noise(mechanism)[mechanism.steps - chosen :][: mechanism.shape.size].copy()
-        row[0] += _noise(mechanism)[: mechanism.steps - chosen].sum()
-        row[-1] += _noise(mechanism)[mechanism.steps - chosen + mechanism.shape.size :].sum()
-        return row
+        steps, alpha = mechanism.steps, mechanism.alpha
+        away, farther = mechanism.away / WORD, mechanism.farther / WORD
+        parts = np.array([farther, away - farther, 1 - away])
+        low, high = (alpha**far / (1 + alpha) * parts for far in (chosen, steps - chosen))
+        return np.concatenate([low, _noise(mechanism)[steps - chosen : 2 * steps - 1 - chosen], high[::-1]])
     return np.array([float(mechanism.probability(payload, chosen)) for payload in payloads_of(mechanism)])
 
 
 @lru_cache(maxsize=8)
 def _noise(mechanism: Laplace) -> _Floats:
-    """The chance of every size of noise that leads from some input to some payload."""
-    side = [float(mechanism.noise(size)) for size in range(mechanism.steps + mechanism.reach + 1)]
+    """The chance of every size of noise that leads from some input to a grid point between the ends."""
+    side = [float(mechanism.noise(size)) for size in range(mechanism.steps)]
     return np.array([*side[:0:-1], *side])
 
 
@@ -384,7 +385,8 @@ def adds_of(mechanism: Mechanism, payloads: Sequence[int]) -> _Ints:
         case Bitmap():
             return np.column_stack([ones, (sent[:, np.newaxis] >> np.arange(shape.size)) & 1])
         case Integer():
-            return np.column_stack([ones, sent, sent * sent & _LIMB, sent * sent >> 32])
+            levels = sent + shape.gap * ((sent >= 2).astype(np.int64) + (sent >= shape.size - 2))
+            return np.column_stack([ones, levels, levels * levels & _LIMB, levels * levels >> 32])
     raise TypeError(f"{mechanism.name} has vectors")
 
 
@@ -403,6 +405,9 @@ def _vectors(
         now = min(at_once, samples - start)
         which = generator.choice(len(chances), p=chances / chances.sum(), size=now * reports)
         entries = twins.draw(mechanism, inputs[which], generator).view("<i4").astype(np.int64)
+        shape = mechanism.shape
+        assert isinstance(shape, Entries)
+        entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
         squares = entries * entries
         parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0)
                  for part in (entries, squares & _LIMB, squares >> 32)]  # fmt: skip

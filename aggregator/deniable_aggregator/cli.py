@@ -349,18 +349,31 @@ def _add_check(commands: Any) -> None:
 
 def _check(options: Any) -> None:
     from deniable_aggregator.planning.check import findings, reasons
+    from deniable_aggregator.planning.leverage import gain
     from deniable_aggregator.terminal import table
 
     collection = Collection.load(options.collection)
     rows = [
-        (metric.name, metric.kind.name, metric.columns[0].mechanism.name, str(metric.epsilon), metric.description)
+        (
+            metric.name,
+            metric.kind.name,
+            metric.columns[0].mechanism.name,
+            str(metric.epsilon),
+            f"{gain(metric).row:,.3g}",
+            metric.description,
+        )
         for metric in collection.metrics.values()
     ]
     spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
     print(f"{collection.name}, digest {collection.digest:016x}, an epoch is {collection.epoch_seconds // 3600} h\n")
     print(
-        table(("metric", "kind", "mechanism", "epsilon", "what is asked"), rows, (False, False, False, True, False))
+        table(
+            ("metric", "kind", "mechanism", "epsilon", "one fake", "what is asked"),
+            rows,
+            (False, False, False, True, True, False),
+        )
     )
+    print("\nOne fake device among n moves a share, or a mean in ranges, by at most so many times 1 / n.")
     print(f"\nA device spends at most {spent:.4g} an epoch, of a budget of {float(collection.budget.epoch):.4g}.")
     if delta := sum(float(metric.kind.delta) for metric in collection.metrics.values()):
         budget = collection.budget

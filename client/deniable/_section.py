@@ -16,10 +16,14 @@ __all__ = ["Section", "nearest"]
 
 _Value = TypeVar("_Value")
 _REQUIRED: Any = object()
+_MOST_SPELT = 1000
+"""A longer word is no misspelt name, and to compare it takes long."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant, whatever its capitals."""
+    if len(word) > _MOST_SPELT:
+        return None
     spelt = {each.casefold(): each for each in known}
     close = difflib.get_close_matches(word.casefold(), list(spelt), n=1, cutoff=0.6)
     return spelt[close[0]] if close else None

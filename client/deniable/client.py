@@ -33,7 +33,8 @@ from deniable import epochs, outbox, processes, transcript, upload
 from deniable._section import nearest
 from deniable.collection import Collection
 from deniable.consent import Consent
-from deniable.errors import StateError, UnknownMetricError
+from deniable.errors import InvalidValueError, StateError, UnknownMetricError
+from deniable.kinds._values import shown
 from deniable.ledger import Charge, charges, settle
 from deniable.state import BusyError, State, count, health, lost, start_over
 from deniable.transcript import Entry
@@ -185,15 +186,18 @@ class Client:
             return
         try:
             check, start, merge, ends = self._asked[metric]
-        except (KeyError, TypeError):
-            close = nearest(str(metric), self._asked)
+        except Exception:  # noqa: BLE001 - no such name, or whatever something else does when it is looked up
+            name = metric if type(metric) is str else shown(metric)
+            close = nearest(name, self._asked)
             hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
-            self._misuse("unknown metric", hint, UnknownMetricError(str(metric), close))
+            self._misuse("unknown metric", hint, UnknownMetricError(name, close))
             return
         try:
             state = start(check(value))
         except Exception as error:  # noqa: BLE001 - whatever a value does when it is looked at
-            self._misuse("invalid value", f"{metric}: a {type(value).__name__} that its kind does not take", error)
+            what = f"a {type(value).__name__} that its kind does not take"
+            known = error if isinstance(error, InvalidValueError) else InvalidValueError(what)
+            self._misuse("invalid value", f"{metric}: {what}", known)
             return
         epoch = int(self._settings.clock() // self.collection.epoch_seconds)
         if epoch >= ends or self._closed or self._orphan or self._segment is None:

@@ -4,16 +4,20 @@ words:
   payload   the randomised answer as it travels: 48 bits of an eight-byte row, or the bytes of a wide row
   shape     which payloads a column has, and which counters they add up to
   counters  the int64 vector of a column's sums; everything that is stored is one of these
+  gap       how much farther out than they say the two outermost integers on either side count: nothing lies between
+            them and the rest that a device could send
+  level     what an integer counts as, with the gaps; counted from the lowest one
 
 | shape   | payload                              | counters                                                |
 |---------|--------------------------------------|---------------------------------------------------------|
 | Symbol  | an integer below `size`              | how often each was sent (`size`)                        |
 | Bitmap  | `size` bits, `weight` of them set    | reports, then how often each bit was set (1 + `size`)   |
-| Integer | an integer below `size` <= 2^32      | reports, sum, and the sum of squares in two limbs (4)   |
-| Vector  | `size` entries within +-`bound`      | reports, the sums, the sums of squares (1 + 3 `size`)   |
+| Integer | an integer below `size`, a `gap`     | reports, sum, and the sum of squares in two limbs (4)   |
+| Vector  | `size` entries within +-`bound`, of  | reports, the sums, the sums of squares (1 + 3 `size`)   |
+|         | the l2 norm `norm`, a `gap`          |                                                         |
 
-A square y^2 is added as `y^2 mod 2^32` and `y^2 div 2^32`, so that no counter leaves 63 bits before 2^31
-reports of the largest payload: sums of squares stay exact.
+Sums are sums of levels. A square y^2 is added as `y^2 mod 2^32` and `y^2 div 2^32`, so that no counter leaves 63
+bits before 2^31 reports of the largest payload: sums of squares stay exact.
 """
 
 from __future__ import annotations
@@ -86,9 +90,15 @@ class Integer:
 
     size: int
     """Payloads are the integers from 0 to size - 1."""
+    gap: int = 0
+    """How much farther out the two lowest and the two highest count."""
 
     def __post_init__(self) -> None:
-        _check(2 <= self.size <= _INTEGER_LIMIT, f"an integer has 2 to 2^32 values, not {self.size}")
+        _check(self.gap >= 0, f"a gap is at least 0, not {self.gap}")
+        _check(not self.gap or self.size >= 4, f"gaps lie between 4 integers or more, not {self.size}")
+        _check(self.size >= 2, f"an integer has at least 2 values, not {self.size}")
+        levels = self.size + 2 * self.gap
+        _check(levels <= _INTEGER_LIMIT, f"an integer has at most 2^32 levels, not {levels}")
 
     @property
     def wide(self) -> bool:
@@ -109,10 +119,17 @@ class Vector:
     """How many entries there are."""
     bound: int
     """Every entry lies between -bound and +bound."""
+    gap: int = 0
+    """How much farther out the two lowest and the two highest entries count."""
+    norm: int | None = None
+    """The greatest l2 norm of the entries, where there is one."""
 
     def __post_init__(self) -> None:
         _check(self.size >= 1, f"a vector has at least 1 entry, not {self.size}")
         _check(1 <= self.bound < _BOUND_LIMIT, f"a bound lies between 1 and 2^31 - 1, not {self.bound}")
+        _check(0 <= self.gap < _BOUND_LIMIT - self.bound, f"levels are below 2^31: a gap of {self.gap} is too large")
+        _check(self.gap == 0 or self.bound >= 2, f"gaps lie between 4 entries or more, not within {self.bound}")
+        _check(self.norm is None or self.norm >= 1, f"a norm is at least 1, not {self.norm}")
 
     @property
     def wide(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from collections import Counter
@@ -18,7 +19,8 @@ from deniable_aggregator.store import Additions, CounterKey, Window
 from support.aggregator_server import LAYOUT, rows
 
 NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
-TABLES = (Table(LAYOUT), Table(NARROW))
+GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Vector(3, 9, 70, 14))))
+TABLES = (Table(LAYOUT), Table(NARROW), Table(GAPS))
 
 
 def batch(table: Table, narrow: bytes, wide: list[tuple[int, bytes]], epoch: int = 20_000, segment: int = 0) -> Batch:
@@ -44,7 +46,8 @@ def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int]
     match layout.columns[column][1], payload:
         case Symbol(size), int(symbol) if symbol < size:
             return {symbol: 1}
-        case Integer(size), int(value) if value < size:
+        case Integer(size, gap), int(value) if value < size:
+            value += gap * ((value >= 2) + (value >= size - 2)) if gap else 0
             return {0: 1, 1: value, 2: value**2 % 2**32, 3: value**2 // 2**32}
         case Bitmap(size, weight) as shape, _ if shape.wide == isinstance(payload, bytes):
             if isinstance(payload, bytes) and len(payload) != (size + 7) // 8:
@@ -53,10 +56,11 @@ def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int]
             if bits >= 1 << size or weight not in {None, bits.bit_count()}:
                 return None
             return {0: 1} | {1 + bit: 1 for bit in range(size) if bits >> bit & 1}
-        case Vector(size, bound), bytes(blob) if len(blob) == 4 * size:
-            values = struct.unpack(f"<{size}i", blob)
-            if max(map(abs, values)) > bound:
+        case Vector(size, bound, gap, norm), bytes(blob) if len(blob) == 4 * size:
+            values = [*struct.unpack(f"<{size}i", blob)]
+            if max(map(abs, values)) > bound or (norm and math.isqrt(sum(each**2 for each in values)) >= norm):
                 return None
+            values = [each + gap * ((each > bound - 2) - (each < 2 - bound)) for each in values]
             sums = {0: 1}
             for i, value in enumerate(values):
                 sums[1 + i] = value
@@ -130,7 +134,11 @@ def a_batch(draw: st.DrawFn) -> Batch:
     table = draw(st.sampled_from(TABLES))
     narrow: list[tuple[int, int]] = []
     wide: list[tuple[int, bytes]] = []
-    if table.layout is NARROW:
+    if table.layout is GAPS:
+        narrow = [(0, draw(st.integers(0, 7))), (1, draw(st.integers(0, 8)))]
+        entries = draw(st.lists(st.integers(-9, 9), min_size=3, max_size=3))
+        wide = [(2, struct.pack("<3i", *entries))]
+    elif table.layout is NARROW:
         narrow = [(c, draw(st.integers(0, 1 + 50 * c))) for c in draw(st.sets(st.integers(0, 5), min_size=1))]
     else:
         columns = draw(st.sets(st.integers(0, 8), min_size=1))

@@ -148,8 +148,8 @@ def test_what_can_not_be_asked() -> None:
         "one.clip: missing",
         "one.norm: missing",
     ]
-    assert refused("vector", L1.replace("dimensions = 3", "dimensions = 4096").replace("1.0", "0.01"))[0].startswith(
-        "one: noise over 8396802 steps at epsilon 0.01 does not fit 32 bits"
+    assert refused("vector", L1.replace("dimensions = 3", "dimensions = 4096").replace("1.0", "0.001"))[0].startswith(
+        "one: noise over 8396802 steps at epsilon 0.001 does not fit 32 bits"
     )
     assert refused("vector", L2.replace("epsilon = 1.0", "epsilon = 0.00001")) == [
         "one: the noise does not fit 32 bits: take a larger epsilon, or fewer dimensions"

@@ -202,12 +202,13 @@ def test_every_vector_takes_equally_many_words() -> None:
 
 
 def test_payloads_stay_within_the_shape() -> None:
-    """The farthest that every step can go, away from the longest vector."""
+    """Entries are clamped, so that the farthest one can be sent by anybody, and nothing beyond it by any."""
     mechanism = Gaussian(Epsilon.of(8.0), Fraction(1, 100), 1, 1)
     farthest = mechanism.shape.bound
-    assert mechanism.shape == Vector(1, farthest)
-    assert mechanism.probability(pack([farthest]), pack([1])) > 0
-    assert mechanism.probability(pack([farthest]), pack([0])) == 0
+    assert mechanism.shape == Vector(1, farthest, norm=mechanism.norm)
+    for entry in (-1, 0, 1):
+        assert mechanism.probability(pack([farthest]), pack([entry])) > 0
+        assert mechanism.probability(pack([farthest + 1]), pack([entry])) == 0
     payloads = list(mechanism.payloads())
     assert len(payloads) == len(set(payloads)) == 2 * farthest + 1
     assert sum(mechanism.probability(payload, pack([1])) for payload in payloads) == 1

@@ -50,9 +50,9 @@ def test_the_noise_does_not_grow_with_the_dimensions() -> None:
 def test_probabilities_are_products_over_the_entries() -> None:
     """Of the one-dimensional noise, moved by the bound; over all payloads they add up to 1."""
     mechanism = VectorLaplace(Epsilon.of(8.0), 2, 1)
-    noise, reach = mechanism.noise, mechanism.noise.reach
+    noise = mechanism.noise
     chance = mechanism.probability(pack([1, -3]), pack([0, -1]))
-    assert chance == noise.probability(1 + 1 + reach, 1) * noise.probability(-3 + 1 + reach, 0)
+    assert chance == noise.probability(4, 1) * noise.probability(0, 0)
     payloads = list(mechanism.payloads())
     assert len(set(payloads)) == len(payloads) == (2 * mechanism.shape.bound + 1) ** 2
     assert sum(mechanism.probability(payload, pack([1, 0])) for payload in payloads) == 1
@@ -64,9 +64,12 @@ def test_reports_are_the_vector_with_noise() -> None:
     The variance of a Laplace sample of that size has a standard error of 1.3%.
     """
     mechanism = VectorLaplace(Epsilon.of(1.0), 3, 100)
-    assert mechanism.shape == Vector(3, 100 + mechanism.noise.reach)
+    assert mechanism.shape == Vector(3, 102, mechanism.noise.far - 1)
     true = [60, -40, 0]
-    drawn = [unpack(mechanism.randomize(pack(true)), 3) for _ in range(30_000)]
+    drawn = [
+        [mechanism.noise.level(entry + 102) - 100 for entry in unpack(mechanism.randomize(pack(true)), 3)]
+        for _ in range(30_000)
+    ]
     for entry, place in zip(true, zip(*drawn, strict=True), strict=True):
         mean = sum(place) / len(place)
         assert abs(mean - entry) < 5 * (mechanism.variance / len(place)) ** 0.5

@@ -212,8 +212,8 @@ def test_entries_follow_the_exact_noise(mechanism: VectorLaplace | Gaussian, ent
 
 def planned(mechanism: VectorLaplace | Gaussian, value: int) -> Plan:
     """The test of the noise of one entry, as far as it goes in a million draws."""
-    (entry,) = twins.inputs(mechanism, [value])[0].tolist()
-    sent = [pack([entry + size]) for size in range(-FAR, FAR + 1)]
+    (entry,), most = twins.inputs(mechanism, [value])[0].tolist(), mechanism.shape.bound
+    sent = [pack([each]) for each in range(max(entry - FAR, -most), min(entry + FAR, most) + 1)]
     right, wrong = (
         [float(each.probability(payload, value)) for payload in sent] for each in (mechanism, detuned(mechanism))
     )
@@ -230,7 +230,9 @@ def test_every_entry_of_every_device_has_noise_of_its_own(mechanism: VectorLapla
     """
     value = pack([1, -2, 3])
     rows = np.repeat(twins.inputs(mechanism, [value]), 100_000, axis=0)
-    noise = twins.draw(mechanism, rows, np.random.default_rng(3)).view("<i4") - rows
+    sent = twins.draw(mechanism, rows, np.random.default_rng(3)).view("<i4")
+    inner, gap = mechanism.shape.bound - 2, mechanism.shape.gap
+    noise = sent + gap * ((sent > inner).astype(int) - (sent < -inner)) - rows
     among = np.corrcoef(np.hstack([noise[:-1], noise[1:]]).T)
     assert (abs(among - np.eye(6)) < 5.5 / np.sqrt(len(rows))).all()
     assert noise.var() == pytest.approx(mechanism.variance, rel=0.05)

@@ -116,51 +116,66 @@ class Supported(Channel):
 
 
 class Shifted(Channel):
-    """Noise on a grid: a cell depends on the distance from the input, but at the two ends, which gather the rest."""
+    """Noise on a grid: a cell depends on the distance from the input, but at the two ends, which gather the rest and
+    divide it in three."""
 
     ONE = 1 << 256
+    WORD = 1 << 64
 
     def __init__(self, mechanism: Mechanism) -> None:
         numbers = mechanism.parameters()
-        self.steps, self.reach = numbers["steps"], numbers["reach"]
+        self.steps, self.far = numbers["steps"], numbers["far"]
+        self._parts = self.WORD - numbers["away"], numbers["away"] - numbers["farther"], numbers["farther"]
         self._apart = _apart(mechanism)
         zero, beyond, one = numbers["zero"], numbers["beyond"], self.ONE
-        digits = [numbers[f"digit_{place}"] for place in range(len(numbers) - 4)]
+        digits = [numbers[f"digit_{place}"] for place in range(len(numbers) - 6)]
         block = [one - zero]
         for digit in digits:  # doubles: all sizes with this digit 0, then all with it 1
             block = [size * (one - digit) for size in block] + [size * digit for size in block]
-        blocks = 1 + (self.steps + self.reach - 1 >> len(digits))  # as many as hold every distance
+        blocks = 1 + (self.steps - 1 >> len(digits))  # as many as hold every distance
         chances = [beyond**often * (one - beyond) * one ** (blocks - 1 - often) for often in range(blocks)]
         side: list[int] = [size * chance for chance in chances for size in block]
-        self.whole: int = 2 * one ** (1 + len(digits) + blocks)
+        self.noises: int = 2 * one ** (1 + len(digits) + blocks)
+        """The denominator of the noise."""
+        self.whole = self.noises * self.WORD
         self.size = len(side)
         """The largest noise that is listed."""
-        self.noise: list[int] = [*reversed(side), self.whole // one * zero, *side]
+        self.noise: list[int] = [*reversed(side), self.noises // one * zero, *side]
         """P(D = d) at place size + d."""
         rest: int = (one - zero) * beyond**blocks * one ** len(digits)
         self._upto: list[int] = list(accumulate(self.noise, initial=rest))[1:]
         self._all = self._upto[-1] + rest
 
     def cell(self, payload: int, value: int) -> int:
-        """The noise that leads there; at the ends, all that leads there or beyond."""
-        distance = payload - self.reach - value
-        if payload == 0:
-            return self.below(distance)
-        if payload == self.steps + 2 * self.reach:
-            return self.above(distance)
-        return self.noise[self.size + distance]
+        """The noise that leads there; at the ends a part of all that leads there or beyond."""
+        if payload <= 2:
+            return self.below(-value) * self._parts[2 - payload]
+        if payload >= self.steps + 2:
+            return self.above(self.steps - value) * self._parts[payload - self.steps - 2]
+        return self.noise[self.size + payload - 2 - value] * self.WORD
+
+    def level(self, payload: int) -> int:
+        """What a payload stands for."""
+        outer = {0: -self.far - 1, 1: -self.far}
+        outer |= {self.steps + 3: self.steps + self.far, self.steps + 4: self.steps + self.far + 1}
+        return outer.get(payload, payload - 2)
 
     def extremes(self) -> Iterator[tuple[int, int]]:
         """Both ends, then every payload between: neighbours see it at distances in a row."""
-        farthest = self.steps + self.reach
-        distances = range(-farthest, 1 - self.reach)
-        between = self.noise[self.size - farthest + 1 : self.size + farthest]
-        for cells in (list(map(self.below, distances)), [self.above(-each) for each in distances], between):
-            yield from _windows(cells, self._apart + 1)
+        ends = [self.below(-value) for value in range(self.steps + 1)]
+        ends += [self.above(value) for value in range(self.steps + 1)]
+        between = self.noise[self.size - self.steps + 1 : self.size + self.steps]
+        for cells, parts in (
+            (ends[: self.steps + 1], self._parts),
+            (ends[self.steps + 1 :], self._parts),
+            (between, (self.WORD,)),
+        ):
+            for low, high in _windows(cells, self._apart + 1):
+                yield from ((low * part, high * part) for part in parts)
 
     def totals(self) -> set[int]:
         """The same for every input: all noise."""
-        return {self._all}
+        return {self._all * self.WORD}
 
     def below(self, distance: int) -> int:
         """P(D <= distance)."""
@@ -250,8 +265,6 @@ def detuned(mechanism: Mechanism, factor: Fraction = Fraction(21, 20)) -> Mechan
         elif isinstance(own, Mechanism):
             changed[name] = detuned(own, factor)
     wrong: Mechanism = replace(mechanism, **changed)  # type: ignore[type-var]
-    if isinstance(mechanism, Laplace):
-        object.__setattr__(wrong, "reach", mechanism.reach)
     return wrong
 
 

@@ -79,27 +79,45 @@ def test_the_listed_noise_adds_up_and_is_the_same_on_both_sides(noise: Laplace) 
     stated = Shifted(noise)
     assert stated.totals() == {stated.whole}
     assert stated.noise == stated.noise[::-1]
-    for size in {0, 1, 2, stated.size // 3, noise.reach, noise.steps + noise.reach}:
-        assert noise.noise(size) == noise.noise(-size) == Fraction(stated.noise[stated.size + size], stated.whole)
+    for size in {0, 1, 2, stated.size // 3, noise.steps}:
+        assert noise.noise(size) == noise.noise(-size) == Fraction(stated.noise[stated.size + size], stated.noises)
     if stated.size < 5000:
-        assert noise.tail(noise.reach) == Fraction(stated.above(noise.reach), stated.whole)
+        assert noise.tail(noise.steps) == Fraction(stated.above(noise.steps), stated.noises)
 
 
 @EACH
-def test_the_clamps_move_no_mean_that_anybody_could_see_move(noise: Laplace) -> None:
-    """The exact bias at both ends and in the middle of the range is less than e^-40 / (1 - alpha) steps."""
+def test_levels_have_the_mean_and_the_variance_of_unbounded_noise(noise: Laplace) -> None:
+    """Exactly, at both ends of the range, in the middle and beside an end, but for what thresholds round: 2^-50.
+
+    No number of reports shows the ends: neither in a mean nor in a spread.
+    """
     stated = Shifted(noise)
-    limit = 1 / exp_between(Fraction(40))[0] / (1 - 1 / exp_between(noise.rate)[1])
-    for value in {0, noise.steps // 2, noise.steps}:
-        sent = sum((noise.lowest + payload) * stated.cell(payload, value) for payload in noise.payloads())
-        bias = Fraction(sent, stated.whole) - value
-        assert abs(bias) < limit
+    grown = _middle(noise.rate)
+    variance = 2 * grown / (grown - 1) ** 2
+    for value in {0, 1, noise.steps // 2, noise.steps}:
+        off = [stated.level(payload) - value for payload in noise.payloads()]
+        cells = [stated.cell(payload, value) for payload in noise.payloads()]
+        first, second = (Fraction(sum(each**p * cell for each, cell in zip(off, cells, strict=True)), stated.whole)
+                         for p in (1, 2))  # fmt: skip
+        assert abs(first) < Fraction(1, 1 << 50) * (1 + noise.reach)
+        assert abs(second - variance) < Fraction(1, 1 << 50) * (1 + noise.reach) ** 2
+
+
+@EACH
+def test_levels_are_no_farther_than_they_have_to_be(noise: Laplace) -> None:
+    """2c + 1 steps beyond an end, rounded up, where c is the mean overshoot: two scales, not forty."""
+    mean = 1 / (_middle(noise.rate) - 1)
+    assert 2 * mean < noise.far <= 2 * mean + 1 < noise.reach <= 2 * mean + 2
+    assert [noise.level(payload) for payload in noise.payloads()] == [
+        Shifted(noise).level(payload) for payload in noise.payloads()
+    ]
 
 
 def test_the_outputs_reach_as_far_below_the_grid_as_above_it() -> None:
     """Payload 0 stands for `lowest`, the last payload for as much beyond the other end."""
     noise = Laplace(Epsilon.of(1), 10)
-    assert noise.lowest + noise.shape.size - 1 == noise.steps - noise.lowest
+    last = noise.shape.size - 1
+    assert (noise.level(0), noise.level(last)) == (noise.lowest, noise.steps - noise.lowest)
     assert noise.lowest == -noise.reach
 
 
@@ -115,8 +133,12 @@ def _feed(tosses: list[Toss]) -> None:
 
 @pytest.mark.parametrize("g", [0, 1, 2, 5, 77, 255, 256, 1000])
 @pytest.mark.parametrize(("minus", "nothing"), [(False, False), (True, False), (False, True), (True, True)])
-def test_the_coins_say_the_noise(g: int, minus: bool, nothing: bool) -> None:
-    """Digits, 2^L more while heads, a sign, the coin for no noise: the output is the value plus that, clamped."""
+@pytest.mark.parametrize("out", [0, 1, 2])
+def test_the_coins_say_the_noise(g: int, minus: bool, nothing: bool, out: int) -> None:
+    """Digits, 2^L more while heads, a sign, the coin for no noise: the output is the value plus that.
+
+    Beyond an end a last word says which level it is.
+    """
     noise = Laplace(Epsilon.of(1), 5)
     tosses: list[Toss] = [(coin, g >> place & 1 == 1) for place, coin in enumerate(noise.digits)]
     tosses += [(noise.beyond, True)] * (g >> len(noise.digits))
@@ -125,8 +147,11 @@ def test_the_coins_say_the_noise(g: int, minus: bool, nothing: bool) -> None:
     try:
         for value in range(6):
             _feed(tosses)
-            output = min(max(value + added, noise.lowest), noise.steps - noise.lowest)
-            assert noise.randomize(value) == output - noise.lowest
+            randomness._buffer.insert(0, (noise.away, noise.away - 1, noise.farther - 1)[out])
+            more = (0, noise.far, noise.far + 1)[out]
+            noisy = value + added
+            level = -more if noisy <= 0 else 5 + more if noisy >= 5 else noisy
+            assert noise.level(noise.randomize(value)) == level
             assert not randomness._buffer, "every coin is tossed whatever the others show"
     finally:
         randomness._buffer.clear()
@@ -138,7 +163,7 @@ def test_hiding_one_event_takes_the_noise_of_one_step() -> None:
     assert event.rate == range_.rate
     assert event.variance == range_.variance == pytest.approx(0.5 / math.sinh(0.5) ** 2)
     far = Shifted(Laplace(Epsilon.of(1), 100, 1))
-    payload = event.reach + 50
+    payload = 52
     assert far.cell(payload, 50) > 3 * far.cell(payload, 48) > 3 * 3 * far.cell(payload, 45)
 
 
@@ -151,8 +176,8 @@ def test_a_sensitivity_lies_within_the_range(steps: int, sensitivity: int) -> No
 
 def test_noise_that_does_not_fit_says_what_to_do() -> None:
     """Where 32 bits can not hold the output, the error names the steps and the epsilon."""
-    with pytest.raises(ValueError, match=r"noise over 1048576 steps at epsilon 0\.001 does not fit .* larger step"):
-        Laplace(Epsilon.of(Fraction(1, 1000)), 1 << 20)
+    with pytest.raises(ValueError, match=r"noise over 1048576 steps at epsilon 0\.0001 does not fit .* larger step"):
+        Laplace(Epsilon.of(Fraction(1, 10_000)), 1 << 20)
 
 
 def _middle(exponent: Fraction) -> Fraction:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,18 +14,28 @@ __all__ = ["means"]
 
 
 def means(mechanism: Laplace, counters: NDArray[np.int64]) -> Means:
-    """Counters: reports, sum, sum of squares in two limbs."""
+    """Counters: reports, sum of levels, sum of their squares in two limbs."""
     reports, total, low, high = (int(counter) for counter in counters)
-    return Means(reports, (total, low + (high << 32)), -mechanism.lowest, mechanism.steps, _noise(mechanism.variance))
+    return Means(reports, (total, low + (high << 32)), -mechanism.lowest, mechanism.steps, _noise(mechanism))
 
 
-def _noise(variance: float) -> Noise:
-    """The noise's fourth moment is v + 6 v^2, its third 0.
+def _noise(mechanism: Laplace) -> Noise:
+    """The variance v is known. The fourth moment is at most v + 6 v^2, what unbounded noise has.
 
     A value halfway between two steps is reported as one of them: that adds a quarter to the variance. The third
-    moment is largest at (3 - sqrt 3) / 6 of the way, where it is 0.0962, the fourth is 1/12 at most. The square of
-    the noise varies by v + 5 v^2, and by more with what rounding adds.
+    moment of that is largest at (3 - sqrt 3) / 6 of the way, where it is 0.0962, the fourth is 1/12 at most. At the
+    ends of the grid the noise is skewed: an overshoot has a mean cube of 6 c^3 + 6 c^2 + c where c is its mean, what
+    is sent in its place at least c (2 c + 1)^2, by Cauchy and Schwarz, and its chance is below 1 / (1 + alpha).
+
+    The square of unbounded noise varies by v + 5 v^2. What is sent for an overshoot d steps away takes from the mean
+    fourth power at most alpha^d (4 d C + F) / (1 + alpha), with C = 2 c^3 + 2 c^2 and F = 16 c^4 + 24 c^3 + 8 c^2 the
+    most by which the mean cube and fourth power of an overshoot are greater than those of what is sent (Lyapunov).
+    That is convex in d, so for both ends together it is greatest where the value is at one of them.
     """
+    variance, mean = mechanism.variance, mechanism.alpha / -math.expm1(-float(mechanism.rate))
     most = variance + 0.25
-    square = variance + 5 * variance**2
-    return Noise(variance, most, 0.0963, variance + 6 * variance * most + 1 / 12, square)
+    third = 0.0963 + 2 * mean**2 * (mean + 1) / (1 + mechanism.alpha)
+    cube, fourth = 2 * mean**3 + 2 * mean**2, 16 * mean**4 + 24 * mean**3 + 8 * mean**2
+    across = mechanism.alpha**mechanism.steps * (4 * mechanism.steps * cube + fourth)
+    square = max(variance + 5 * variance**2 - (fourth + across) / (1 + mechanism.alpha), 0.0)
+    return Noise(variance, most, third, variance + 6 * variance * most + 1 / 12, square)

@@ -67,6 +67,10 @@ class Table:
         self.weighted = bool((self.weight >= 0).any())
         kinds = [None if shape is None or shape.wide else type(shape) for shape in self.shapes]
         narrow: list[type[Shape]] = [kind for kind in (Symbol, Bitmap, Integer) if kind in kinds]
+        self.gap = np.array(
+            [shape.gap if isinstance(shape, Integer) else 0 for shape in self.shapes], dtype=np.uint64
+        )
+        """How much farther out the outermost integers of a column count."""
         self.kinds: list[tuple[type[Shape], BoolArray]] = [
             (wanted, np.array([kind is wanted for kind in kinds])) for wanted in narrow
         ]
@@ -204,7 +208,10 @@ class _Sheet:
         events: list[_Events] = []
         for kind, columns in table.kinds:
             chosen = columns[column] if len(table.kinds) > 1 else slice(None)
-            events.append(_EVENTS[kind](first[chosen], payload[chosen]))
+            sent = payload[chosen]
+            if kind is Integer:
+                sent = _levels(sent, table.limit[column[chosen]], table.gap[column[chosen]])
+            events.append(_EVENTS[kind](first[chosen], sent))
         slot, amount = _added(events, table.slots * len(self._groups))
         group, within = np.divmod(slot, table.slots)
         if table.columns is not None:
@@ -232,9 +239,16 @@ def _bitmaps(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
     return np.concatenate((first, first[places >> 6] + 1 + (places & 63))), _ONE
 
 
+def _levels(payload: NDArray[np.uint64], size: NDArray[np.uint64], gap: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What integers count as, from the lowest one on."""
+    two = np.uint64(2)
+    levels: NDArray[np.uint64] = payload + gap * ((payload >= two).astype(np.uint64) + (payload >= size - two))
+    return levels
+
+
 def _integers(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
     """One for the report, the integer, and its square in two limbs."""
-    squares = payload * payload  # integers are below 2^32
+    squares = payload * payload  # levels are below 2^32
     amounts = np.stack((np.ones_like(payload), payload, squares & np.uint64(_LIMB), squares >> np.uint64(32)))
     return (first + np.arange(4)[:, None]).ravel(), amounts.ravel().astype(np.int64)
 
@@ -327,19 +341,31 @@ class _Vectors:
         self._rows = np.frombuffer(b"".join(payloads), dtype="<i4").reshape(len(payloads), -1)
 
     def bad(self) -> BoolArray:
-        """Rows with an entry beyond the bound."""
+        """Rows with an entry beyond the bound, or longer than the norm."""
         beyond = (self._rows > self._shape.bound) | (self._rows < -self._shape.bound)
         bad: BoolArray = np.logical_or.reduce(beyond, axis=1)
-        return bad
+        return bad | _too_long(self._shape, self._rows)
 
     def entries(self, raw: IntArray, chosen: BoolArray) -> Entries:
         """Reports, the sums, then the low and the high limbs of the sums of squares."""
         order, keys, starts = _sorted(raw)
         values = self._rows[chosen][order].astype(np.int64)
+        if self._shape.gap:
+            inner = self._shape.bound - 2
+            values += self._shape.gap * ((values > inner).astype(np.int64) - (values < -inner))
         squares = values * values
         reports = np.ones((len(values), 1), dtype=np.int64)
         columns = np.hstack((reports, values, squares & _LIMB, squares >> 32))
         return _nonzero(keys, np.add.reduceat(columns, starts, axis=0))
+
+
+def _too_long(shape: Vector, rows: NDArray[np.int32]) -> BoolArray:
+    """Rows of a greater norm than the shape's; as doubles add up, it may be greater by one part in 2^40."""
+    if shape.norm is None:
+        return np.zeros(len(rows), dtype=np.bool_)
+    lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1))
+    long: BoolArray = lengths > shape.norm * (1 + 2.0**-40)
+    return long
 
 
 def _gather(table: Table, batches: Sequence[Batch]) -> tuple[list[_WideBitmaps | _Vectors], list[int]]:
@@ -419,6 +445,10 @@ def _wide_fault(shape: Shape, payload: bytes) -> str | None:
             return "the payload is out of the column's domain"
         if shape.weight not in {None, bits.bit_count()}:
             return f"{shape.weight} bits are set in every payload"
-    elif isinstance(shape, Vector) and np.abs(np.frombuffer(payload, "<i4").astype(np.int64)).max() > shape.bound:
-        return "an entry is out of its bounds"
+    elif isinstance(shape, Vector):
+        entries = np.frombuffer(payload, "<i4")
+        if np.abs(entries.astype(np.int64)).max() > shape.bound:
+            return "an entry is out of its bounds"
+        if _too_long(shape, entries[np.newaxis]).any():
+            return "the vector is longer than noise makes one"
     return None

@@ -12,11 +12,13 @@ from fractions import Fraction
 
 from deniable import Budget, Collection, Metric
 from deniable.kinds import Category, Quantity
+from deniable_aggregator.planning.leverage import gain
 
 __all__ = ["findings", "reasons"]
 
 _WEAK = 4.0
 _MANY = 16.0
+_FARTHEST = 100.0
 
 
 def findings(collection: Collection) -> Iterator[str]:
@@ -60,6 +62,12 @@ def _metric(metric: Metric) -> Iterator[str]:
     if epsilon > _WEAK:
         odds = float(metric.epsilon.exp)
         yield f"{metric.name}: at epsilon {epsilon:g} an answer can be {odds:,.0f} times likelier than another"
+    fake = gain(metric).row
+    if fake > _FARTHEST:
+        yield (
+            f"{metric.name}: one fake device moves a row as far as {fake:,.0f} liars would without noise: "
+            "take a larger epsilon, fewer answers or another mechanism"
+        )
     if isinstance(metric.kind, Quantity) and not metric.kind.limited:
         yield (
             f"{metric.name}: without a max its mean has no upper end of an interval, and one device can move it by"

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
+from deniable.kinds import Set
 from deniable.payload import PAYLOAD_BITS
 from deniable.randomness import WORD
 from deniable_aggregator.offline import added
@@ -129,6 +130,8 @@ def outcomes(metric: Metric, value: Any) -> list[tuple[int, _Input]] | None:
 
     first = encoded(0)
     words = next(taken)
+    if isinstance(metric.kind, Set) and len(value) <= metric.kind.most:
+        return [(0, first)]  # words are drawn, but there is nothing to choose
     if words > 1:
         return None
     return [(0, first), *(_steps(encoded, (0, first), (WORD - 1, encoded(WORD - 1))) if words else ())]

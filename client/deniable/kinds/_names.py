@@ -8,6 +8,7 @@ from typing import Any
 
 from deniable._section import nearest
 from deniable.errors import InvalidValueError
+from deniable.kinds._values import shown, text
 
 __all__ = ["check_name", "check_names", "literal"]
 
@@ -22,15 +23,16 @@ def literal(names: Collection[str]) -> str:
 
 def check_name(value: Any, known: Collection[str], what: str) -> str:
     """The name, if it is known."""
-    if isinstance(value, str) and value in known:
-        return value
-    close = nearest(value, known) if isinstance(value, str) else None
+    name = text(value)
+    if name is not None and name in known:
+        return name
+    close = nearest(name, known) if name is not None else None
     hint = f"; did you mean {close!r}?" if close else ""
-    raise InvalidValueError(f"not one of the {len(known)} {what}: {value!r}{hint}")
+    raise InvalidValueError(f"not one of the {len(known)} {what}: {shown(value)}{hint}")
 
 
 def check_names(value: Any, known: Collection[str], what: str) -> list[str]:
     """The names, sorted, each once, if all are known."""
-    if not isinstance(value, set | frozenset | list | tuple):
-        raise InvalidValueError(f"takes a set of {what}, not {value!r}")
+    if not issubclass(type(value), set | frozenset | list | tuple):
+        raise InvalidValueError(f"takes a set of {what}, not {shown(value)}")
     return sorted({check_name(name, known, what) for name in value})

@@ -116,23 +116,33 @@ class Quantity(Kind):
                 least, most = mechanism.ends
                 share = float((mechanism.levels[payload] - least) / (most - least))
             case Laplace():
-                share = (payload + mechanism.lowest) / mechanism.steps
+                share = mechanism.level(payload) / mechanism.steps
             case _:
                 return f"{'the upper' if payload else 'the lower'} end, {high if payload else low:g}"
         return f"{low + share * (high - low):.6g}, noise included"
 
+    def place(self, value: float, last: int) -> tuple[int, int]:
+        """Where a value lies among the inputs from 0 to `last`: the one below, and how many words make it the next.
+
+        What doubles leave over moves a mean by a part of 2^50. It moves nobody's odds: whichever of the two a value
+        becomes, the mechanism hides which.
+        """
+        low, high = self.ends
+        place = (min(max(value, low), high) - low) * last / (high - low)  # in this order whole steps stay whole
+        below = min(math.floor(place), last)
+        return below, math.ceil((place - below) * WORD)
+
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The one column; one of the two inputs that the value lies between."""
-        low, high = self.ends
-        distance, size, mechanism = min(max(value, low), high) - low, high - low, columns[0]
+        mechanism = columns[0]
+        last = mechanism.inputs - 1
         if isinstance(mechanism, Hybrid):
-            below, above = mechanism.between(distance / size)
+            low, high = self.ends
+            below, above = mechanism.between((min(max(value, low), high) - low) / (high - low))
+            words = math.ceil(above * WORD)
         else:
-            last = mechanism.inputs - 1
-            place = distance * last / size  # in this order whole steps stay whole
-            below = min(math.floor(place), last)
-            above = place - below
-        return 0, min(below + (draw() < above * WORD), mechanism.inputs - 1)
+            below, words = self.place(value, last)
+        return 0, min(below + (draw() < words), last)
 
 
 def _variance(mechanism: Mechanism) -> Fraction:

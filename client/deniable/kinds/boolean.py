@@ -10,6 +10,7 @@ from deniable._section import Section
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
+from deniable.kinds._values import shown
 from deniable.mechanisms import Mechanism, Memoized, RandomizedResponse
 
 __all__ = ["Boolean"]
@@ -44,7 +45,7 @@ class Boolean(Kind):
         """Takes True and False, nothing that is merely true or false."""
         if value is True or value is False:
             return bool(value)
-        raise InvalidValueError(f"a boolean takes True or False, not {value!r}")
+        raise InvalidValueError(f"a boolean takes True or False, not {shown(value)}")
 
     def apart(self) -> tuple[bool, bool]:
         """Yes and no."""

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from deniable._section import Section, distinct_texts, nearest
+from deniable._section import Section, distinct_texts
 from deniable.epsilon import Epsilon
-from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
-from deniable.kinds._names import literal
+from deniable.kinds._names import check_name, literal
 from deniable.mechanisms import (
     Choice,
     Mechanism,
@@ -69,11 +68,7 @@ class Category(Kind):
 
     def check(self, value: Any) -> str:
         """Takes one of the values."""
-        if isinstance(value, str) and value in self.index:
-            return value
-        close = nearest(value, self.values) if isinstance(value, str) else None
-        known = f"; did you mean {close!r}?" if close else ""
-        raise InvalidValueError(f"not one of the {len(self.values)} values of this category: {value!r}{known}")
+        return check_name(value, self.index, "values of this category")
 
     def apart(self) -> tuple[str, str]:
         """Any two values."""

@@ -17,8 +17,11 @@ from typing import Any, ClassVar
 from deniable._section import Section, a_text, one_of, whole
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
+from deniable.kinds import _values
 from deniable.kinds._quantity import ONE_BIT, Quantity
+from deniable.kinds._values import shown
 from deniable.mechanisms import Hybrid, Laplace, Mechanism, RandomizedResponse
+from deniable.randomness import WORD
 
 __all__ = ["Count"]
 
@@ -96,6 +99,13 @@ class Count(Quantity):
             return RandomizedResponse(epsilon, 2)
         return Hybrid.best(epsilon) if name == Hybrid.name else Laplace(epsilon, steps)
 
+    def place(self, value: float, last: int) -> tuple[int, int]:
+        """Exactly, however large: a double would move one count of 2^31 in four million by one."""
+        most = self.most or MOST
+        count, parts = min(max(value, 0), most).as_integer_ratio()
+        below, rest = divmod(count * last, parts * most)
+        return below, -(-rest * WORD // (parts * most))
+
     @property
     def annotation(self) -> str:
         """A whole number."""
@@ -109,9 +119,10 @@ class Count(Quantity):
 
     def check(self, value: Any) -> int:
         """Takes whole numbers from 0 to 2^53."""
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LARGEST:
-            raise InvalidValueError(f"a count takes an int from 0 to 2^53, not {value!r}")
-        return value
+        count = _values.whole(value)
+        if count is None or not 0 <= count <= _LARGEST:
+            raise InvalidValueError(f"a count takes an int from 0 to 2^53, not {shown(value)}")
+        return count
 
     def apart(self) -> tuple[int, int]:
         """None, and as many as are to be confused with none."""

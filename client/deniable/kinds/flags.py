@@ -133,7 +133,9 @@ class Flags(Kind):
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The bits of the flags that are set; of one column a flag, a drawn one and its bit."""
-        bits = sum(1 << self.index[flag] for flag in value)
+        given, bits = frozenset(value), 0
+        for flag in reversed(self.flags):
+            bits += bits + (flag in given)
         if len(columns) == 1:
             return 0, bits
         place = draw() * len(columns) // WORD

@@ -10,11 +10,14 @@ from deniable._section import Section, a_number, a_text
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._quantity import ONE_BIT, Quantity
+from deniable.kinds._values import real, shown
 from deniable.mechanisms import Hybrid, Laplace, Mechanism, RandomizedResponse
 
 __all__ = ["Number"]
 
 MOST_STEPS = 1 << 20
+_DISTINCT = 1 << 20
+"""The size of a range is told by its ends to one part in this, or the range is refused."""
 LARGEST = 1e300
 """No larger value is taken: the sum of a whole epoch's values stays finite."""
 
@@ -42,6 +45,9 @@ class Number(Quantity):
                 f"a step of {float(self.step):g} does not divide the range from {float(self.low):g} to "
                 f"{float(self.high):g}"
             )
+        size, told = self.high - self.low, Fraction(float(self.high)) - Fraction(float(self.low))
+        if abs(told - size) * _DISTINCT > size:
+            raise ValueError(f"is too narrow for numbers near {float(self.low):g}: they have 53 bits")
         if self.steps > MOST_STEPS:
             raise ValueError(f"has {self.steps} steps; at most {MOST_STEPS} are possible: use a larger step")
 
@@ -81,9 +87,10 @@ class Number(Quantity):
 
     def check(self, value: Any) -> float:
         """Takes any finite number, up to 1e300."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-            raise InvalidValueError(f"a number takes a finite int or float, not {value!r}")
-        return float(value)
+        number = real(value)
+        if number is None or not abs(number) <= LARGEST:
+            raise InvalidValueError(f"a number takes a finite int or float, not {shown(value)}")
+        return float(number)
 
     def apart(self) -> tuple[float, float]:
         """The two ends."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, ClassVar
 
 from deniable._section import Section, distinct_texts, whole
@@ -74,7 +75,11 @@ class Set(Kind):
         """The one column; the items, of too many a drawn choice."""
         (mechanism,) = columns
         assert isinstance(mechanism, PadAndSample)
-        items = sorted(self.index[name] for name in value)
-        while len(items) > self.most:
-            items.pop(draw() * len(items) // WORD)
-        return 0, mechanism.encode(items)
+        given, none = frozenset(value), len(self.values)
+        items = [*compress(range(none), [name in given for name in self.values])]
+        count = len(items)
+        items += [none] * self.most
+        for slot in range(self.most):  # a word a slot, also where there is nothing to choose
+            other = slot + draw() * max(count - slot, 1) // WORD
+            items[slot], items[other] = items[other], items[slot]
+        return 0, mechanism.encode(sorted(items[: self.most]))

@@ -20,6 +20,7 @@ from deniable._section import Section, a_number, one_of, whole
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
+from deniable.kinds._values import real, shown
 from deniable.mechanisms import Gaussian, Mechanism, VectorLaplace
 from deniable.mechanisms._entries import pack
 from deniable.randomness import WORD
@@ -99,13 +100,15 @@ class Vector(Kind):
 
     def check(self, value: Any) -> list[float]:
         """Takes a list or a tuple of finite numbers, as many as there are dimensions, up to 1e300 in size."""
-        if not isinstance(value, list | tuple) or len(value) != self.dimensions:
-            count = f"{len(value)} of them" if isinstance(value, list | tuple) else repr(value)
-            raise InvalidValueError(f"a vector takes a list of {self.dimensions} numbers, not {count}")
-        for entry in value:
-            if isinstance(entry, bool) or not isinstance(entry, int | float) or not abs(entry) <= LARGEST:
-                raise InvalidValueError(f"a vector takes finite numbers, not {entry!r}")
-        return [float(entry) for entry in value]
+        if not issubclass(type(value), list | tuple):
+            raise InvalidValueError(f"a vector takes a list of {self.dimensions} numbers, not {shown(value)}")
+        entries = [real(entry) for entry in value]
+        if len(entries) != self.dimensions:
+            raise InvalidValueError(f"a vector takes a list of {self.dimensions} numbers, not {len(entries)} of them")
+        for place, entry in enumerate(entries):
+            if entry is None or not abs(entry) <= LARGEST:
+                raise InvalidValueError(f"a vector takes finite numbers, not {shown(value[place])}")
+        return [float(entry) for entry in entries if entry is not None]
 
     def apart(self) -> tuple[list[float], list[float]]:
         """A clip on the first axis, both ways."""
@@ -114,9 +117,13 @@ class Vector(Kind):
 
     def clipped(self, value: Sequence[float]) -> list[float]:
         """The vector, shortened to the clip where it is longer."""
+        return [share * float(self.clip) for share in self._shares(value)]
+
+    def _shares(self, value: Sequence[float]) -> list[float]:
+        """The entries of the vector, shortened to the clip where it is longer, in clips."""
         length = math.hypot(*value) if self.norm == "l2" else math.fsum(map(abs, value))
-        clip = float(self.clip)
-        return list(value) if length <= clip else [entry / length * clip for entry in value]
+        unit = max(length, float(self.clip))
+        return [entry / unit for entry in value]
 
     @property
     def annotation(self) -> str:
@@ -125,9 +132,9 @@ class Vector(Kind):
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """The one column; of each entry a neighbouring grid point, by the chance that makes the mean exact."""
-        entries = []
-        for entry in self.clipped(value):
-            place = entry / float(self.clip) * self.grid
+        entries, grid = [], self.grid
+        for share in self._shares(value):
+            place = share * grid
             below = math.floor(place)
             entries.append(below + (draw() < (place - below) * WORD))
         return 0, pack(entries)

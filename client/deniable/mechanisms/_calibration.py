@@ -18,7 +18,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["deviation", "exposure"]
+__all__ = ["deviation", "exposure", "longest"]
 
 _PRECISE = Context(prec=120)
 _ROUNDING = Decimal("1e-80")
@@ -46,6 +46,23 @@ def deviation(ratio: Fraction, delta: Fraction) -> Fraction:
         middle = low + high >> 1
         low, high = (low, middle) if exposure(ratio, Fraction(middle, _STEP)) <= delta else (middle, high)
     return Fraction(high, _STEP)
+
+
+def longest(dimensions: int) -> Fraction:
+    """How great chi-square of so many degrees of freedom is at most, but for a chance of 2^-40.
+
+    The least multiple of 1 / 1024 of the dimensions at which Chernoff's bound says so.
+    """
+    with localcontext(_PRECISE):
+        wanted = 80 * Decimal(2).ln() / dimensions  # r - 1 - ln r at the ratio r, which rises from r = 1 on
+        low, high = 1024, 2048
+        while Decimal(high) / 1024 - 1 - (Decimal(high) / 1024).ln() < wanted:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = low + high >> 1
+            ratio = Decimal(middle) / 1024
+            low, high = (low, middle) if ratio - 1 - ratio.ln() >= wanted else (middle, high)
+    return Fraction(high * dimensions, 1024)
 
 
 def _decimal(number: Fraction) -> Decimal:

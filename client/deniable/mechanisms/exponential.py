@@ -54,6 +54,7 @@ class Exponential(Mechanism):
     inputs: int
     decay: Fraction = field(init=False)
     cumulative: tuple[int, ...] = field(init=False, repr=False)
+    """Padded with the last sum, so that every window can be searched as far as all of them are."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.inputs <= MOST_PLACES:
@@ -61,7 +62,14 @@ class Exponential(Mechanism):
         decay = _sharpest(self.epsilon.exp / _SLACK, self.inputs - 1)
         side = [weight >> _FINE - _BITS for weight in _powers(decay, self.inputs)]
         object.__setattr__(self, "decay", Fraction(decay, 1 << _FINE))
-        object.__setattr__(self, "cumulative", tuple(accumulate([*side[:0:-1], *side], initial=0)))
+        sums = list(accumulate([*side[:0:-1], *side], initial=0))
+        padding = [sums[-1]] * (self._searched - self.inputs)
+        object.__setattr__(self, "cumulative", (*sums, *padding))
+
+    @property
+    def _searched(self) -> int:
+        """So many sums are searched by halving, of which every search takes the same number of steps."""
+        return (1 << self.inputs.bit_length()) - 1
 
     @property
     def plain(self) -> bool:
@@ -76,9 +84,9 @@ class Exponential(Mechanism):
     def randomize(self, value: int) -> int:
         """A place of the value's window."""
         sums, left = self.cumulative, self.inputs - 1 - value
-        first, right = sums[left], left + self.inputs
-        drawn = (word() << 64 | word()) * (sums[right] - first) >> _BITS
-        return bisect_right(sums, first + drawn, left, right) - 1 - left
+        first = sums[left]
+        drawn = (word() << 64 | word()) * (sums[left + self.inputs] - first) >> _BITS
+        return bisect_right(sums, first + drawn, left, left + self._searched) - 1 - left
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The words that lead there: those that are scaled to at least its own weight's start and below its end."""

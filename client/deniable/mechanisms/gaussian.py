@@ -8,6 +8,8 @@ words:
   D(s)         the discrete Gaussian: P(x) proportional to e^(-x^2 / (2 s^2)) over the integers
   step         a draw X_i of D(s) from a table of whole thresholds over 2^128
   ladder       the noise: X_0 + 4 X_1 + 16 X_2 + ..., `levels` steps
+  end          entries are clamped here: noise goes farther less than once in 2^24 times
+  norm         how long a report is at most, but for a chance of 2^-40: the aggregator refuses longer ones
 
 Noise of any size comes from one small table, by a constant number of draws. (Sums of discrete Gaussians: Micciancio
 and Walter, 2017. The sampler of Canonne, Kamath and Steinke, arXiv 2004.00010, takes a time that tells the noise.)
@@ -28,6 +30,12 @@ for all entries at once, so that N(0, sigma^2 - 4) may be calibrated analyticall
 **What all of it costs.** Together the factors are less than 1 + 2^-94 for up to 4096 entries: the calibration is for
 e^eps (1 - 2^-80). A step's table is off from D(s) by at most its length / 2^128 in total variation (cut off below
 e^-92, thresholds rounded down); (1 + e^eps) times that, for every step and entry, is taken off delta.
+
+**What a fake can send.** The ladder goes 17 deviations far. Clamping only processes the output, and moves the mean of
+an entry by less than 2^-24 of it: P(|N| > t) < e^(-t^2 / 2) is 2^-24 at t = sqrt(48 ln 2), and the two sides cancel
+but for their difference. Noise of all entries together is as long as chi-square makes it: by Chernoff's bound,
+P(chi^2_d > d r) <= e^(-d (r - 1 - ln r) / 2), which is 2^-40 for the r that `longest` finds. The vector itself adds
+its bound. A device does not shorten what is longer: that a batch in 10^12 is refused says nothing that it would not.
 """
 
 from __future__ import annotations
@@ -41,7 +49,7 @@ from math import isqrt, prod
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon, exp_lower
-from deniable.mechanisms._calibration import deviation
+from deniable.mechanisms._calibration import deviation, longest
 from deniable.mechanisms._entries import pack, unpack
 from deniable.mechanisms._mechanism import Mechanism
 from deniable.payload import Vector
@@ -57,6 +65,8 @@ _LEAST = 68
 _SPREAD = 4
 """The variance that the rounding in the proof takes."""
 _SLACK = 1 - Fraction(1, 1 << 80)
+_CLAMPED = Fraction(3327107, 100000)
+"""At least 48 ln 2."""
 _SHARE = 1 << 20
 """The tables may take one part in this of delta."""
 
@@ -79,6 +89,10 @@ class Gaussian(Mechanism):
     levels: int = field(init=False)
     cumulative: tuple[int, ...] = field(init=False, repr=False)
     """A step's thresholds: it is at most i - reach where a word of 128 bits is below number i."""
+    searched: tuple[int, ...] = field(init=False, repr=False)
+    """The thresholds, padded with the last: every search by halving takes the same number of steps."""
+    norm: int = field(init=False)
+    """How long a report is at most."""
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:
@@ -95,6 +109,10 @@ class Gaussian(Mechanism):
         object.__setattr__(self, "spread", spread)
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "cumulative", _table(Fraction(16**levels - 1, 30 * spread)))
+        sums = self.cumulative
+        padding = (1 << len(sums).bit_length()) - 1 - len(sums)
+        object.__setattr__(self, "searched", (*sums, *[sums[-1]] * padding))
+        object.__setattr__(self, "norm", self.bound + _root(spread * longest(self.dimensions)))
         self._check()
 
     def _check(self) -> None:
@@ -118,9 +136,15 @@ class Gaussian(Mechanism):
         return len(self.cumulative) // 2
 
     @property
+    def end(self) -> int:
+        """Where entries are clamped."""
+        farthest = self.reach * (4**self.levels - 1) // 3
+        return self.bound + min(_root(self.spread * _CLAMPED), int(farthest))
+
+    @property
     def shape(self) -> Vector:
-        """An entry and the farthest that its noise goes."""
-        return Vector(self.dimensions, self.bound + self.reach * (4**self.levels - 1) // 3)
+        """Entries within the ends; all together no longer than the norm."""
+        return Vector(self.dimensions, self.end, norm=self.norm)
 
     @property
     def variance(self) -> float:
@@ -129,13 +153,13 @@ class Gaussian(Mechanism):
 
     def randomize(self, value: int) -> int:
         """Every entry with noise."""
-        sums, reach, levels = self.cumulative, self.reach, self.levels
+        sums, reach, levels, end = self.searched, self.reach, self.levels, self.end
         sent = []
         for entry in self._entries(value):
             noise = 0
             for _ in range(levels):
                 noise = 4 * noise + bisect_right(sums, word() << 64 | word()) - reach
-            sent.append(entry + noise)
+            sent.append(min(max(entry + noise, -end), end))
         return pack(sent)
 
     def noise(self, size: int) -> Fraction:
@@ -150,19 +174,39 @@ class Gaussian(Mechanism):
             chances = rest
         return Fraction(chances.get(0, 0), 1 << _BITS * self.levels)
 
+    def tail(self, size: int) -> Fraction:
+        """P(noise >= size), exactly."""
+        chances = {size: 1}
+        for _ in range(self.levels):
+            rest: dict[int, int] = {}
+            for left, chance in chances.items():
+                for step in range(-self.reach, self.reach + 1):
+                    quarter = -((step - left) // 4)
+                    rest[quarter] = rest.get(quarter, 0) + chance * self._step(step)
+            chances = rest
+        return Fraction(sum(chance for left, chance in chances.items() if left <= 0), 1 << _BITS * self.levels)
+
     def probability(self, payload: int, value: int) -> Fraction:
-        """The product over the entries."""
+        """The product over the entries; at the ends, of all noise that leads there or beyond."""
         pairs = zip(unpack(payload, self.dimensions), self._entries(value), strict=True)
-        return prod((self.noise(sent - entry) for sent, entry in pairs), start=Fraction(1))
+        return prod((self._chance(sent, entry) for sent, entry in pairs), start=Fraction(1))
 
     def payloads(self) -> Iterator[int]:
-        """All vectors within the shape's bound."""
+        """All vectors within the ends, with those that are longer than the norm."""
         most = self.shape.bound
         return map(pack, product(range(-most, most + 1), repeat=self.dimensions))
 
     def parameters(self) -> dict[str, int]:
         """What the table and the ladder are made of."""
         return {"dimensions": self.dimensions, "bound": self.bound, "spread": self.spread, "levels": self.levels}
+
+    def _chance(self, sent: int, entry: int) -> Fraction:
+        """P(an entry is sent so)."""
+        if sent == self.end:
+            return self.tail(sent - entry)
+        if sent == -self.end:
+            return 1 - self.tail(sent - entry + 1)
+        return self.noise(sent - entry) if abs(sent) < self.end else Fraction(0)
 
     def _step(self, size: int) -> int:
         """The words that make a step of this size."""
@@ -174,6 +218,11 @@ class Gaussian(Mechanism):
         if sum(entry * entry for entry in entries) > self.bound * self.bound:
             raise ValueError(f"a vector's l2 norm is at most {self.bound}")
         return entries
+
+
+def _root(square: Fraction) -> int:
+    """The root of a number, rounded up."""
+    return isqrt(int(square)) + 1
 
 
 def _table(rate: Fraction) -> tuple[int, ...]:

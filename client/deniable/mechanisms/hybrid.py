@@ -135,7 +135,7 @@ class Hybrid(Mechanism):
     def randomize(self, value: int) -> int:
         """An output of the window, or one of the others."""
         within, other = below(WIDTH), below(self.inputs - 1)
-        return value + within if coin(self.inside) else other + WIDTH * (other >= value)
+        return (other + WIDTH * (other >= value), value + within)[coin(self.inside)]
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The chance of an output in the window, or of another."""

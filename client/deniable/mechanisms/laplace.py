@@ -5,20 +5,31 @@ words:
   sensitivity  how far two answers that are to be confused can lie apart; all of the grid, unless each event is hidden
   alpha        e^(-eps / sensitivity): the noise D has P(d) = (1 - alpha) / (1 + alpha) alpha^|d|
   digit        a binary digit of |D| - 1, a geometric variable; its digits are independent coins
-  reach        outputs are clamped to [-reach, steps + reach]
+  overshoot    how far the value with noise lies beyond an end of the grid
+  far          M: an overshoot is sent as 0, M or M + 1
+  level        what a payload stands for: -M-1, -M, 0, 1, ... `steps`, `steps` + M, `steps` + M + 1
+  reach        M + 1: how far levels can lie outside of the grid
 
 **Sampling.** D is 0 with probability (1 - alpha) / (1 + alpha), otherwise a fair sign times 1 + G with
 P(G = g) proportional to alpha^g. Digit k of G is 1 with probability 1 / (1 + alpha^(-2^k)), independently of the
 others: L coins, and for what is beyond 2^L one more that shows heads with probability alpha^(2^L) < e^-40, and is
-thrown again after heads. A coin for zero, a sign and L + 1 coins, whatever comes out. (The rejection sampler of
-Canonne, Kamath and Steinke, arXiv 2004.00010, draws the same noise, but takes a time that tells its size.)
+thrown again after heads. A coin for zero, a sign, L + 1 coins and a word for the overshoot, whatever comes out. (The
+rejection sampler of Canonne, Kamath and Steinke, arXiv 2004.00010, draws the same noise, but takes a time that tells
+its size.)
 
-**Privacy.** Every integer can be the noise, so that clamping, which only processes the output, leaves one support.
-A threshold t of 256 bits is off by a factor of at most 1 + 1/t; the rarest coin has t >= 2^140, and the ratio of two
-outputs' probabilities meets each coin twice at most. `_SLACK` pays for all of it: the channel is built for
-eps (1 - 2^-64). The tests prove the ratio in rationals, over whole channels.
+**The overshoot.** Whatever the input, an overshoot O has P(O = k) = (1 - alpha) alpha^k: geometric variables have no
+memory. So it says nothing about the input that its side does not, and what is sent in its place need only be right on
+average. With c = alpha / (1 - alpha), its mean is c and its mean square c (2c + 1). Of all that have these two, 0 and
+2c + 1 (with the chance c / (2c + 1)) reach least far; the latter is no whole number, so it is M = floor(2c + 1), or
+M + 1 with the chance phi = M (2c + 1 - M) / (2M - 2c), and all together has the chance c / (M + phi). Thus a report
+has exactly the mean and the variance of unbounded noise, and the level that lies farthest out, which a fake device
+can send at will, is about 2 / epsilon ranges beyond an end.
 
-**Bias.** Clamping moves the mean by less than e^-40 / (1 - alpha) steps: nothing that any number of reports shows.
+**Privacy.** All that is done after the noise is to process the output, and every integer can be the noise: one
+support for all inputs. A threshold t of 256 bits is off by a factor of at most 1 + 1/t; the rarest coin has
+t >= 2^140, and the ratio of two outputs' probabilities meets each coin twice at most. `_SLACK` pays for all of it:
+the channel is built for eps (1 - 2^-64). The tests prove the ratio in rationals, over whole channels. The thresholds
+of the overshoot have 64 bits and meet no ratio: they are the same for every input.
 """
 
 from __future__ import annotations
@@ -32,13 +43,13 @@ from typing import ClassVar
 from deniable.epsilon import Epsilon, exp_lower
 from deniable.mechanisms._mechanism import Mechanism
 from deniable.payload import Integer
-from deniable.randomness import FINE, FineCoin, word
+from deniable.randomness import FINE, WORD, FineCoin, word
 
 __all__ = ["Laplace"]
 
 _SLACK = 1 - Fraction(1, 1 << 64)
 _DEEP = 40
-"""What happens with probability e^-_DEEP is left to the last coin, and to the clamps."""
+"""What happens with probability e^-_DEEP is left to the last coin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +72,12 @@ class Laplace(Mechanism):
     """The digits, least significant first."""
     beyond: FineCoin = field(init=False)
     """Heads: 2^L more, and once again."""
-    reach: int = field(init=False)
-    """How far outputs can lie outside of the grid."""
+    far: int = field(init=False)
+    """An overshoot is sent as 0, as this, or as one more."""
+    farther: int = field(init=False)
+    """The threshold of one more: P = farther / 2^64."""
+    away: int = field(init=False)
+    """The threshold of either: P = away / 2^64."""
 
     def __post_init__(self) -> None:
         sensitivity = self.sensitivity or self.steps
@@ -73,6 +88,7 @@ class Laplace(Mechanism):
         while rate * (1 << len(digits)) < _DEEP:
             digits.append(FineCoin.of(1 / (1 + exp_lower(rate * (1 << len(digits))))))
         grown = exp_lower(rate)
+        far, farther, away = _overshoot(1 / (grown - 1))
         for name, value in (
             ("sensitivity", sensitivity),
             ("inputs", self.steps + 1),
@@ -80,7 +96,9 @@ class Laplace(Mechanism):
             ("zero", FineCoin.of((grown - 1) / (grown + 1))),
             ("digits", tuple(digits)),
             ("beyond", FineCoin.of(1 / exp_lower(rate * (1 << len(digits))))),
-            ("reach", int(-(-_DEEP // rate))),
+            ("far", far),
+            ("farther", farther),
+            ("away", away),
         ):
             object.__setattr__(self, name, value)
         try:
@@ -92,13 +110,22 @@ class Laplace(Mechanism):
 
     @property
     def shape(self) -> Integer:
-        """An integer: the output, counted from the lowest."""
-        return Integer(self.steps + 2 * self.reach + 1)
+        """An integer for each level: three for the overshoots at either end, of which one is the end itself."""
+        return Integer(self.steps + 5, self.far - 1)
+
+    @property
+    def reach(self) -> int:
+        """How far levels can lie outside of the grid."""
+        return self.far + 1
 
     @property
     def lowest(self) -> int:
-        """The grid point that payload 0 stands for."""
+        """The level of payload 0: what levels are counted from."""
         return -self.reach
+
+    def level(self, payload: int) -> int:
+        """The grid point that a payload stands for; at either end, one beyond the grid."""
+        return payload - 2 + (self.far - 1) * ((payload > self.steps + 2) - (payload < 2))
 
     @property
     def alpha(self) -> float:
@@ -111,7 +138,7 @@ class Laplace(Mechanism):
         return 0.5 / math.sinh(float(self.rate) / 2) ** 2
 
     def randomize(self, value: int) -> int:
-        """The value with noise, clamped, counted from the lowest."""
+        """The number of the level that the value is with noise."""
         size = weight = 1
         for digit in self.digits:
             size += weight * digit.toss()
@@ -119,9 +146,10 @@ class Laplace(Mechanism):
         while self.beyond.toss():
             size += weight
         sign = 1 - 2 * (word() & 1)
-        noise = sign * size * (not self.zero.toss())
-        reach = self.reach
-        return min(max(value + noise, -reach), self.steps + reach) + reach
+        noisy = value + sign * size * (not self.zero.toss())
+        drawn, steps = word(), self.steps
+        out = (drawn < self.away) + (drawn < self.farther)
+        return 2 + min(max(noisy, 0), steps) + out * ((noisy >= steps) - (noisy <= 0))
 
     def noise(self, size: int) -> Fraction:
         """P(D = size), exactly."""
@@ -144,18 +172,32 @@ class Laplace(Mechanism):
         return own + (1 - zero) / 2 * beyond ** (often + 1)
 
     def probability(self, payload: int, value: int) -> Fraction:
-        """The noise that leads there; at the two ends, all that leads there or beyond."""
-        size = payload + self.lowest - value
-        if payload in {0, self.shape.size - 1}:
-            return self.tail(abs(size))
-        return self.noise(size)
+        """The noise that leads there; beyond either end all that leads to the end or beyond, divided in three."""
+        inner = min(max(payload - 2, 0), self.steps)
+        size = inner - value
+        if 0 < inner < self.steps:
+            return self.noise(size)
+        chance = self.tail(abs(size)) if size else self.tail(1) + self.noise(0)
+        out = abs(payload - 2 - inner)
+        words = (WORD - self.away, self.away - self.farther, self.farther)[out]
+        return chance * Fraction(words, WORD)
 
     def payloads(self) -> Iterator[int]:
-        """All of the clamped range."""
+        """A number for each level."""
         return iter(range(self.shape.size))
 
     def parameters(self) -> dict[str, int]:
         """The range, and all thresholds."""
         digits = {f"digit_{place}": digit.threshold for place, digit in enumerate(self.digits)}
-        ends = {"steps": self.steps, "reach": self.reach}
+        ends = {"steps": self.steps, "far": self.far, "farther": self.farther, "away": self.away}
         return ends | {"zero": self.zero.threshold, "beyond": self.beyond.threshold} | digits
+
+
+def _overshoot(mean: Fraction) -> tuple[int, int, int]:
+    """How far an overshoot of this mean is sent, and the thresholds of one more, and of either."""
+    point = 2 * mean + 1
+    far = point.numerator // point.denominator
+    more = far * (point - far) / (2 * far + 1 - point)
+    away = mean / (far + more)
+    farther = max(round(more * away * WORD), 1)
+    return far, farther, max(round(away * WORD), farther + 1)

@@ -20,7 +20,7 @@ p' = q + (p - q) / s in place of p. A share's variance is s^2 times the inner me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
@@ -86,21 +86,34 @@ class PadAndSample(Mechanism):
         """The chance that another item is supported."""
         return self.inner.q
 
-    def encode(self, items: list[int]) -> int:
-        """The input of a set: its items, which are in order, in the first slots."""
-        return sum((item + 1) * (self.values + 1) ** slot for slot, item in enumerate(items))
+    def encode(self, items: Sequence[int]) -> int:
+        """The input of a set: its items, which are in order, in the first slots; `values` itself leaves one empty."""
+        base, number = self.values + 1, 1
+        for item in ([*items] + [self.values] * self.items)[self.items - 1 :: -1]:
+            number = number * base + (item + 1) % base
+        return number - self.inputs
 
     def answers(self, value: int) -> list[int]:
         """What the slots hold; an item that an earlier slot has is padding."""
-        held: list[int] = []
-        for slot in range(self.items):
-            value, digit = divmod(value, self.values + 1)
-            held.append(digit - 1 if digit and digit - 1 not in held else self.values + slot)
-        return held
+        digits = self._digits(value)
+        return [self._answer(digits, slot) for slot in range(self.items)]
 
     def randomize(self, value: int) -> int:
         """Whatever the inner mechanism says of the drawn slot."""
-        return self.inner.randomize(self.answers(value)[below(self.items)])
+        return self.inner.randomize(self._answer(self._digits(value), below(self.items)))
+
+    def _digits(self, value: int) -> list[int]:
+        """Of every slot; a further digit makes the numbers equally long for all sets."""
+        base, number, digits = self.values + 1, value + self.inputs, []
+        for _ in range(self.items):
+            number, digit = divmod(number, base)
+            digits.append(digit)
+        return digits
+
+    def _answer(self, digits: list[int], slot: int) -> int:
+        """What a slot holds."""
+        digit = digits[slot]
+        return (digit - 1, self.values + slot)[(digit == 0) | (digit in digits[:slot])]
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The mean over the slots."""

@@ -21,8 +21,9 @@ first `inputs` numbers, payloads all of them.
 **Sampling.** For an answer u of degree e, the product holds the digit m = t - 1 - e of v once, those below it not
 at all, those above it by the rest of u. So (high, low) digits of v can be anything and the middle one decides: one
 middle digit makes v support u, every other one does not. Payloads are ranked by (high, middle, low), the supporting
-ones first. Both a rank of either sort and the coin between them are always drawn, and the digits of t places
-computed: nothing that is repeated depends on the answer or the coin.
+ones first. A rank of either sort and the coin between them are always drawn, the digits of t places computed, and of
+everything that depends on a condition both outcomes, of which one is picked by number: no step is taken or left out
+for the answer's or the coin's sake.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class ProjectiveGeometryResponse(Mechanism):
     """The threshold of sending a payload that supports the own answer."""
     counts: tuple[int, ...] = field(init=False, repr=False)
     """How many monic polynomials have a degree below 0, 1, ... t."""
+    powers: tuple[int, ...] = field(init=False, repr=False)
+    """The order to the power of 0, 1, ... t - 1."""
 
     def __post_init__(self) -> None:
         if not _is_prime(self.order):
@@ -80,6 +83,7 @@ class ProjectiveGeometryResponse(Mechanism):
                 f"not {self.inputs}"
             )
         object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "powers", tuple(self.order**degree for degree in range(self.dimensions)))
         object.__setattr__(self, "inside", inside_threshold(self.epsilon, counts[-2], counts[-1]))
 
     @classmethod
@@ -134,20 +138,17 @@ class ProjectiveGeometryResponse(Mechanism):
     def _ranked(self, value: int, rank: int) -> int:
         """The payload of a rank: ranks below `supporting` are those that support the value."""
         free = self.dimensions - 1 - self._degree(value)  # how many digits are low
-        scale: int = self.order**free
-        supports = rank < self.supporting
+        scale, fewer = self.powers[free], self.counts[free]
+        other = rank >= self.supporting
         # Payloads without high digits come first, under their own numbers. The product is then the middle digit, 0
         # or the leading 1: nothing will have to be added to it.
-        wanted, first, short = (0, 0, self.counts[free]) if supports else (1, self.counts[free], scale)
-        place = rank if supports else rank - self.supporting
-        if place < short:
-            number = first + place
-        else:
-            high, low = divmod(place - short, scale)
-            if not supports:
-                high, lie = divmod(high, self.order - 1)
-                wanted = lie + 1
-            number = self.counts[free + 1] + scale * self.order * high + low
+        place, short = rank - self.supporting * other, (fewer, scale)[other]
+        high, low = divmod(place - short, scale)
+        higher, lie = divmod(high, self.order - 1)
+        later = self.counts[free + 1] + scale * self.order * (high, higher)[other] + low
+        early = place < short
+        number = (later, fewer * other + place)[early]
+        wanted = ((lie + 1) * other, other)[early]
         return number + scale * ((wanted - self._product(value, number)) % self.order)
 
     def probability(self, payload: int, value: int) -> Fraction:
@@ -175,7 +176,7 @@ class ProjectiveGeometryResponse(Mechanism):
     def _coefficients(self, number: int) -> list[int]:
         """Of a monic polynomial, the lowest first, with zeros up to t of them."""
         degree = self._degree(number)
-        rest = number - self.counts[degree] + self.order**degree
+        rest = number - self.counts[degree] + self.powers[degree]
         coefficients = []
         for _ in range(self.dimensions):
             rest, coefficient = divmod(rest, self.order)

@@ -67,10 +67,8 @@ class RandomizedResponse(Mechanism):
         """The truth, or one of the lies."""
         if self.inputs == 2:
             return value ^ (word() < self.lies)
-        drawn, other = word(), below(self.inputs - 1)
-        if drawn >= self.lies:
-            return value
-        return other + (other >= value)
+        lies, other = word() < self.lies, below(self.inputs - 1)
+        return (value, other + (other >= value))[lies]
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The chance of the truth, or of one lie."""

@@ -53,8 +53,8 @@ class VectorLaplace(Mechanism):
 
     @property
     def shape(self) -> Vector:
-        """An entry and the farthest that its noise goes."""
-        return Vector(self.dimensions, self.bound + self.noise.reach)
+        """An entry's grid points, and the two levels of its noise beyond either end."""
+        return Vector(self.dimensions, self.bound + 2, self.noise.shape.gap)
 
     @property
     def variance(self) -> float:
@@ -63,19 +63,19 @@ class VectorLaplace(Mechanism):
 
     def randomize(self, value: int) -> int:
         """Every entry with noise."""
-        centre = self.noise.lowest - self.bound
-        return pack([self.noise.randomize(entry + self.bound) + centre for entry in self._entries(value)])
+        centre = self.bound + 2
+        return pack([self.noise.randomize(entry + self.bound) - centre for entry in self._entries(value)])
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The product over the entries."""
-        centre = self.noise.lowest - self.bound
+        centre = self.bound + 2
         pairs = zip(unpack(payload, self.dimensions), self._entries(value), strict=True)
         return prod(
-            (self.noise.probability(sent - centre, entry + self.bound) for sent, entry in pairs), start=Fraction(1)
+            (self.noise.probability(sent + centre, entry + self.bound) for sent, entry in pairs), start=Fraction(1)
         )
 
     def payloads(self) -> Iterator[int]:
-        """All vectors within the reach."""
+        """All vectors of the shape."""
         most = self.shape.bound
         return map(pack, product(range(-most, most + 1), repeat=self.dimensions))
 

@@ -26,7 +26,8 @@ def draw(mechanism: Gaussian, inputs: Inputs, generator: np.random.Generator) ->
     for _ in range(mechanism.levels):
         steps = np.searchsorted(table, words(generator, inputs.size), side="right") - mechanism.reach
         noise = 4 * noise + steps
-    return sent_entries(inputs + noise.reshape(inputs.shape))
+    end = mechanism.end
+    return sent_entries(np.clip(inputs + noise.reshape(inputs.shape), -end, end))
 
 
 def thresholds(mechanism: Gaussian) -> NDArray[np.uint64]:

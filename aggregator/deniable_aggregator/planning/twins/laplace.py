@@ -1,4 +1,4 @@
-"""Discrete Laplace: a size from its binary digits, a sign, a coin for no noise at all."""
+"""Discrete Laplace: a size from its binary digits, a sign, a coin for no noise at all, a word for the overshoot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ inputs = numbers
 
 
 def draw(mechanism: Laplace, inputs: Inputs, generator: np.random.Generator) -> Payloads:
-    """Integers, counted from the lowest."""
+    """The numbers of levels."""
     count, digits = len(inputs), len(mechanism.digits)
     size = np.ones(count, dtype=np.int64)
     for place, digit in enumerate(mechanism.digits):
@@ -24,6 +24,8 @@ def draw(mechanism: Laplace, inputs: Inputs, generator: np.random.Generator) -> 
         again = again[coins(generator, mechanism.beyond.upper, len(again))]
     sign = 1 - 2 * (words(generator, count) & np.uint64(1)).astype(np.int64)
     noise = np.where(coins(generator, mechanism.zero.upper, count), 0, sign * size)
-    reach = mechanism.reach
-    sent: Payloads = np.clip(inputs + noise, -reach, mechanism.steps + reach) + reach
+    drawn, noisy = words(generator, count), inputs + noise
+    out = (drawn < np.uint64(mechanism.away)).astype(np.int64) + (drawn < np.uint64(mechanism.farther))
+    side = (noisy >= mechanism.steps).astype(np.int64) - (noisy <= 0)
+    sent: Payloads = np.clip(noisy, 0, mechanism.steps) + 2 + out * side
     return sent

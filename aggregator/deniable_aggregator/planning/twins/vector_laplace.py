@@ -14,6 +14,5 @@ __all__ = ["draw", "inputs"]
 
 def draw(mechanism: VectorLaplace, inputs: Inputs, generator: np.random.Generator) -> Payloads:
     """Entries, as bytes."""
-    noise, centre = mechanism.noise, mechanism.noise.lowest - mechanism.bound
-    sent = laplace.draw(noise, inputs.ravel() + mechanism.bound, generator) + centre
+    sent = laplace.draw(mechanism.noise, inputs.ravel() + mechanism.bound, generator) - (mechanism.bound + 2)
     return sent_entries(sent.reshape(inputs.shape))

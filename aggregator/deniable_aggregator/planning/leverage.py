@@ -1,0 +1,122 @@
+"""What one fake device can do to an answer: the farthest that any report can move it.
+
+words:
+  fake       a device that sends what it likes; ingest refuses what no device can send
+  gain       how many times farther a fake moves a row than somebody who lies in a survey without noise: among n
+             reports such a liar moves a share by 1 / n at most, a mean by its range / n
+  together   the same for all rows that a report moves up, added; of a vector, the length of the move
+
+An estimate is the mean of what reports contribute, whatever the mechanism. A report that supports an answer
+contributes (1 - q) / (p - q) to its share, one that does not -q / (p - q): from an answer that nobody has, or that
+everybody has, a fake moves it by max(p, 1 - q) / (p - q). For k-ary randomized response that is
+1 + (k - 1) / (e^eps - 1). Of a quantity it is how far the farthest level lies from the farther end of the range.
+Where a device draws one of several columns, a fake chooses it, and counts as often as there are columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from deniable import Metric
+from deniable.kinds import Ordinal, Quantity
+from deniable.kinds import Vector as Vectors
+from deniable.mechanisms import (
+    BitwiseResponse,
+    Hybrid,
+    Laplace,
+    Mechanism,
+    Memoized,
+    MemoizedBitwise,
+    PadAndSample,
+    ProjectiveGeometryResponse,
+    SubsetSelection,
+)
+from deniable.payload import Vector
+from deniable_aggregator.answers import Measure, answer
+from deniable_aggregator.estimators import frequencies
+
+__all__ = ["Gain", "gain"]
+
+
+class Gain(NamedTuple):
+    """What one fake device can do to a metric's answer."""
+
+    row: float
+    """To one row."""
+    together: float
+    """To all of them."""
+
+
+def gain(metric: Metric) -> Gain:
+    """The gain of one fake device."""
+    kind, mechanism = metric.kind, metric.columns[0].mechanism
+    if isinstance(kind, Vectors):
+        return _of_vector(kind, mechanism)
+    if isinstance(kind, Ordinal):
+        return _of_ranks(metric)
+    if isinstance(kind, Quantity) and isinstance(mechanism, Laplace | Hybrid):
+        only = _of_levels(mechanism)
+        return Gain(only, only)
+    found = frequencies(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
+    columns, apart = len(metric.columns), found.p - found.q
+    together = _supported(mechanism) * (1 - found.q) / apart
+    row = max(found.p, 1 - found.q) / apart
+    return Gain(columns * row, columns * max(row, together))
+
+
+def _of_vector(kind: Vectors, mechanism: Mechanism) -> Gain:
+    """Entries lie between two clips, and so do vectors: a liar moves both by two."""
+    shape = mechanism.shape
+    assert isinstance(shape, Vector)
+    farthest = shape.bound + shape.gap
+    longest = math.sqrt(shape.size) * farthest
+    if shape.norm is not None:
+        longest, farthest = min(longest, shape.norm), min(farthest, shape.norm)
+    return Gain((farthest / kind.grid + 1) / 2, (longest / kind.grid + 1) / 2)
+
+
+def _of_levels(mechanism: Laplace | Hybrid) -> float:
+    if isinstance(mechanism, Laplace):
+        return (mechanism.steps + mechanism.reach) / mechanism.steps
+    low, high = mechanism.ends
+    return float((mechanism.levels[-1] - low) / (high - low))
+
+
+def _of_ranks(metric: Metric) -> Gain:
+    """From what the answer itself says of each symbol, if it were the only report; ranks begin with 1."""
+    size = metric.columns[0].shape.counters
+    most = together = 0.0
+    for symbol in range(size):
+        alone = np.zeros(size, dtype=np.int64)
+        alone[symbol] = 1
+        rows = answer(metric, [alone]).rows
+        shares = [row.value for row in rows if row.measure is Measure.SHARE]
+        ranks = [(row.value - 1) / (size - 1) for row in rows if row.measure is not Measure.SHARE]
+        most = max(most, _beyond([*shares, *ranks]))
+        together = max(together, sum(share for share in shares if share > 0))
+    return Gain(most, max(most, together))
+
+
+def _beyond(contributions: Sequence[float]) -> float:
+    return max(max(each, 1 - each) for each in contributions)
+
+
+def _supported(mechanism: Mechanism) -> int:
+    """How many answers one report supports at most."""
+    match mechanism:
+        case Memoized():
+            return _supported(mechanism.fresh)
+        case PadAndSample():
+            return min(_supported(mechanism.inner), mechanism.values)
+        case SubsetSelection():
+            return mechanism.size
+        case ProjectiveGeometryResponse():
+            return min(mechanism.supporting, mechanism.inputs)
+        case BitwiseResponse() | MemoizedBitwise():
+            return mechanism.shape.size
+        case _:
+            return 1

@@ -1,0 +1,206 @@
+"""Time must not tell an answer: every step that a device takes for one answer, it takes for any other.
+
+Judged is counted work, never seconds: the instructions of Python's virtual machine, one by one, and the random words.
+Given the same words, all inputs make a mechanism take the same instructions; given the same input, so do all words
+that a mechanism does not discard. What happens inside of one instruction (the arithmetic of large integers, a search
+by halving, a dictionary) is not seen here; docs/privacy.md says what is known of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
+from random import Random
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+
+from deniable import randomness
+from deniable.epsilon import Epsilon
+from deniable.kinds import Count, Flags, Kind, Number, Quantity, Set, Vector
+from deniable.mechanisms import (
+    MECHANISMS,
+    BitwiseResponse,
+    Exponential,
+    Gaussian,
+    Hybrid,
+    Laplace,
+    Mechanism,
+    Memoized,
+    MemoizedBitwise,
+    PadAndSample,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SubsetSelection,
+    VectorLaplace,
+)
+from deniable.mechanisms._entries import pack
+
+ONE, TWO = Epsilon.of(1), Epsilon.of(2)
+SETS = PadAndSample(ONE, 20, 5)
+POINTS = PadAndSample(ONE, 40, 5, "projective_geometry")
+LONG = [100] + [0] * 63
+DENSE = [1, -1] * 32
+SUBJECTS: list[tuple[Mechanism, list[int]]] = [
+    (RandomizedResponse(ONE, 2), [0, 1]),
+    (RandomizedResponse(ONE, 48), [0, 7, 47]),
+    (SubsetSelection.best(ONE, 48), [0, 7, 47]),
+    (SubsetSelection.best(ONE, 300), [0, 150, 299]),
+    (ProjectiveGeometryResponse.best(ONE, 60), list(range(60))),
+    (ProjectiveGeometryResponse.best(ONE, 300), [0, 1, 2, 17, 150, 299]),
+    (Hybrid.best(TWO), [0, 5, 12]),
+    (Laplace(ONE, 480), [0, 1, 240, 480]),
+    (Laplace(ONE, (1 << 31) - 1, 1), [0, 3, (1 << 31) - 1]),
+    (Exponential(ONE, 5), [0, 2, 4]),
+    (Exponential(ONE, 100), [0, 50, 99]),
+    (BitwiseResponse(ONE, 10), [0, 5, 1023]),
+    (Memoized(RandomizedResponse(TWO, 5), RandomizedResponse(ONE, 5)), [0, 4]),
+    (MemoizedBitwise(BitwiseResponse(TWO, 4), BitwiseResponse(ONE, 4)), [0, 15]),
+    (SETS, [SETS.encode(items) for items in ([], [3], [0, 19], [0, 4, 7, 8, 19])]),
+    (POINTS, [POINTS.encode(items) for items in ([], [3], [0, 39], [0, 4, 7, 8, 39])]),
+    (VectorLaplace(ONE, 64, 200), [pack(entries) for entries in ([0] * 64, LONG, DENSE)]),
+    (Gaussian(ONE, Fraction(1, 10**6), 64, 200), [pack(entries) for entries in ([0] * 64, LONG, DENSE)]),
+]
+DISCARDING = {SubsetSelection}
+"""Their samplers draw until enough bits are set: they discard words, whatever the answer and its coin."""
+REGISTERED = set(MECHANISMS.values())
+
+
+def _label(subject: tuple[Mechanism, list[int]]) -> str:
+    return f"{subject[0].name}-{subject[0].shape.counters}"
+
+
+EACH = pytest.mark.parametrize("subject", SUBJECTS, ids=_label)
+
+
+@contextmanager
+def given(words: list[int]) -> Iterator[None]:
+    """These are the operating system's random words; none of them is used for anything else."""
+    randomness._buffer[:] = words[::-1]
+    try:
+        yield
+    finally:
+        randomness._buffer.clear()
+
+
+class Work(NamedTuple):
+    """What something took; short, so that what differs can be read."""
+
+    instructions: int
+    """How many."""
+    which: int
+    """Which, in order: a fingerprint."""
+    words: int = 0
+    """How many random words."""
+
+
+def work(doing: Callable[[], object], of: str = "deniable") -> Work:
+    """The instructions that something takes within a package, in order: of which function, and which of it."""
+    taken: list[tuple[str, int]] = []
+
+    def step(frame: FrameType, event: str, argument: Any) -> Any:
+        frame.f_trace_opcodes = True
+        if event == "opcode" and frame.f_globals["__name__"].split(".")[0] == of:
+            taken.append((frame.f_code.co_qualname, frame.f_lasti))
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        doing()
+    finally:
+        sys.settrace(before)
+    return Work(len(taken), hash(tuple(taken)))
+
+
+def spent(words: list[int], doing: Callable[[], object]) -> Work:
+    """The instructions, and how many words are used up."""
+    with given(words):
+        return work(doing)._replace(words=len(words) - len(randomness._buffer))
+
+
+def script(random: Random) -> list[int]:
+    """Random words."""
+    return [random.getrandbits(64) for _ in range(4096)]
+
+
+def test_instructions_are_told_apart() -> None:
+    """The measure sees a branch that is taken for one value only, and a loop that goes round once more."""
+    here = __name__.split(".")[0]
+
+    def branch(value: int) -> int:
+        return 1 if value else 2
+
+    def loop(times: int) -> int:
+        return sum(number for number in range(times))
+
+    assert work(lambda: branch(1), here) != work(lambda: branch(0), here)
+    assert work(lambda: loop(4), here).instructions > work(lambda: loop(3), here).instructions > 0
+
+
+@EACH
+def test_all_inputs_take_the_same_instructions_and_words(subject: tuple[Mechanism, list[int]]) -> None:
+    """Twenty scripts of random words: for each of them every input takes the same steps."""
+    mechanism, inputs = subject
+    random = Random(1)
+    for words in (script(random) for _ in range(20)):
+        first = spent(words, partial(mechanism.randomize, inputs[0]))
+        for value in inputs[1:]:
+            assert spent(words, partial(mechanism.randomize, value)) == first
+
+
+@EACH
+def test_what_comes_out_takes_no_other_instructions(subject: tuple[Mechanism, list[int]]) -> None:
+    """Truth or lie, noise or none: a hundred scripts take the same steps, whatever the report says.
+
+    Of a sampler that discards words only the last word, its coin, changes.
+    """
+    mechanism, inputs = subject
+    random = Random(2)
+    words = script(random)
+    if type(mechanism) in DISCARDING:
+        used = spent(words, partial(mechanism.randomize, inputs[0])).words
+        scripts = [[*words[: used - 1], random.getrandbits(64), *words[used:]] for _ in range(100)]
+    else:
+        scripts = [script(random) for _ in range(100)]
+    said: set[int] = set()
+    taken = {spent(each, lambda: said.add(mechanism.randomize(inputs[-1]))) for each in scripts}
+    assert len(said) > 1
+    assert len(taken) == 1
+
+
+def test_every_registered_mechanism_is_looked_at() -> None:
+    """A new one adds a line above."""
+    assert {type(mechanism) for mechanism, _ in SUBJECTS} == REGISTERED
+
+
+NAMES = tuple(f"name {number}" for number in range(30))
+KINDS: list[tuple[Kind, list[Any]]] = [
+    (Set(NAMES, 5), [[], ["name 3"], [*NAMES[:5]], [*NAMES[:6]], [*NAMES]]),
+    (Flags(NAMES), [[], ["name 29"], ["name 0"], [*NAMES]]),
+    (Vector(4, Fraction(1), "l1"), [[0.0] * 4, [0.1, 0, 0, 0], [1e9, -5.0, 3.0, 1e300], [-1.0, 0.0, 0.0, 0.0]]),
+    (Vector(4, Fraction(1), "l2", Fraction(1, 10**6)), [[0.0] * 4, [3.0, 4.0, 0.0, 0.0], [0.1, -0.2, 0.3, 0.4]]),
+    (Number(Fraction(0), Fraction(60), Fraction(1)), [-1e300, 0.0, 7.3, 33.0, 60.0, 1e300]),
+    (Count(50), [0, 7, 50, 51, 1 << 53]),
+    (Count(None, "event"), [0, 7, (1 << 31) - 2, 1 << 53]),
+]
+
+
+@pytest.mark.parametrize(("kind", "values"), KINDS, ids=lambda each: getattr(each, "name", ""))
+def test_all_values_are_encoded_by_the_same_instructions_and_words(kind: Kind, values: list[Any]) -> None:
+    """By every mechanism that fits: the steps from a checked value to the mechanism's input do not depend on it."""
+    random = Random(3)
+    for name in kind.mechanisms if isinstance(kind, Quantity | Flags | Set) else ("auto",):
+        try:
+            columns = kind.columns(ONE, name)
+        except ValueError:
+            continue
+        checked = [kind.check(value) for value in values]
+        encode = partial(kind.encode, columns=columns, draw=randomness.word)
+        for words in (script(random) for _ in range(5)):
+            every = [spent(words, partial(encode, value)) for value in checked]
+            assert all(each == every[0] for each in every)
