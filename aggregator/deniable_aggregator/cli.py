@@ -19,6 +19,7 @@ from deniable import (
     StateError,
     UnknownMetricError,
     ledger,
+    linkage,
     transcript,
 )
 from deniable.codegen import generate
@@ -27,7 +28,7 @@ from deniable_aggregator.access import Access
 from deniable_aggregator.estimate_service import answering
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.audit import Finding, audit
-from deniable_aggregator.planning.check import findings, reasons
+from deniable_aggregator.planning.check import findings, linked, reasons
 from deniable_aggregator.planning.truth import Truth, TruthError
 from deniable_aggregator.query import analyst_of
 from deniable_aggregator.remote import Reader, RemoteError
@@ -333,15 +334,22 @@ def _add_check(commands: Any) -> None:
 def _check(options: Any) -> None:
     collection = Collection.load(options.collection)
     rows = [
-        (metric.name, metric.kind.name, metric.columns[0].mechanism.name, str(metric.epsilon), metric.description)
+        (
+            metric.name,
+            metric.kind.name,
+            metric.columns[0].mechanism.name,
+            str(metric.epsilon),
+            f"{linkage.bits(metric):.2f}" + (" remembered" if metric.memoize else ""),
+            metric.description,
+        )
         for metric in collection.metrics.values()
     ]
     spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
     print(f"{collection.name}, digest {collection.digest:016x}, an epoch is {collection.epoch_seconds // 3600} h\n")
-    print(
-        table(("metric", "kind", "mechanism", "epsilon", "what is asked"), rows, (False, False, False, True, False))
-    )
+    header = ("metric", "kind", "mechanism", "epsilon", "bits", "what is asked")
+    print(table(header, rows, (False, False, False, True, False, False)))
     print(f"\nA device spends at most {spent:.4g} an epoch, of a budget of {float(collection.budget.epoch):.4g}.")
+    print(linked(collection))
     for finding in findings(collection):
         print(f"- {finding}")
     why = list(reasons(collection))

@@ -25,6 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from deniable import linkage
 from deniable._section import (
     Section,
     a_flag,
@@ -108,7 +109,7 @@ class Metric:
     recalled: int = 0
     """With `memoize`: how many distinct answers a device remembers, and pays for, at most."""
     instantaneous: Epsilon | None = None
-    """With `memoize`: the most that one report tells of what is remembered; None: all of it."""
+    """With `memoize`: the most that one report tells of what is remembered; None: all, it is repeated as it is."""
     expires: date | None = None
     """The first day on which devices no longer answer."""
 
@@ -268,12 +269,14 @@ class _Reader:
         return segments
 
     def _metrics(self, section: Section) -> list[Metric]:
-        metrics = [self._metric(name, own) for name, own in sorted(section.sections())]
+        every = sorted(section.sections())
+        allowed = linkage.share(sum(own.says("memoize", True) for _, own in every))
+        metrics = [self._metric(name, own, allowed) for name, own in every]
         if not metrics:
             section.wrong("", "a collection asks at least one question: add [metrics.NAME]")
         return [metric for metric in metrics if metric is not None]
 
-    def _metric(self, name: str, section: Section) -> Metric | None:
+    def _metric(self, name: str, section: Section, allowed: Fraction) -> Metric | None:
         _check_name(section, "", name)
         description = section.take("description", a_text)
         kind_name = section.take("kind", one_of(KINDS))
@@ -289,8 +292,8 @@ class _Reader:
         recalled = section.take("remembered_answers", whole(1, _MOST_RECALLED), None)
         if recalled and not memoize:
             section.wrong("remembered_answers", "goes with memoize = true")
-        instantaneous = section.take("instantaneous_epsilon", an_epsilon, None)
-        if instantaneous and not memoize:
+        second = section.take("instantaneous_epsilon", _a_second, None)
+        if second and not memoize:
             section.wrong("instantaneous_epsilon", "goes with memoize = true: it is a second randomisation")
         kind = kind_class.read(section)
         section.finish()
@@ -300,10 +303,10 @@ class _Reader:
         if not (description and epsilon and kind and reduce and mechanism):
             return None
         try:
-            if instantaneous:
-                mechanisms = kind.memoized(epsilon, instantaneous, mechanism)
+            if memoize:
+                mechanisms, instantaneous = _remembered(kind, epsilon, mechanism, second, allowed)
             else:
-                mechanisms = (kind.remembered if memoize else kind.columns)(epsilon, mechanism)
+                mechanisms, instantaneous = kind.columns(epsilon, mechanism), None
         except ValueError as error:
             section.wrong("", str(error))
             return None
@@ -334,6 +337,20 @@ class _Reader:
                 "raise it, lower an epsilon or ask less",
             )
         return Budget(epoch, lifetime)
+
+
+def _remembered(
+    kind: Kind, epsilon: Epsilon, mechanism: str, second: Epsilon | str | None, allowed: Fraction
+) -> tuple[tuple[Mechanism, ...], Epsilon | None]:
+    """How remembered answers are told, and with which second epsilon: the greatest that keeps to the bits allowed."""
+    if isinstance(second, str):
+        return kind.remembered(epsilon, mechanism), None
+
+    def ask(fresh: Epsilon) -> tuple[Mechanism, ...]:
+        return kind.memoized(epsilon, fresh, mechanism)
+
+    fresh = second or linkage.most(ask, allowed)
+    return ask(fresh), fresh
 
 
 def _placed(error: tomllib.TOMLDecodeError, text: str) -> str:
@@ -380,6 +397,11 @@ def _a_limit(value: Any) -> Fraction:
     if limit <= 0:
         raise ValueError(f"must be greater than 0, not {value}")
     return limit
+
+
+def _a_second(value: Any) -> Epsilon | str:
+    """What one report tells of what is remembered: an epsilon, or all of it."""
+    return linkage.LINKABLE if value == linkage.LINKABLE else an_epsilon(value)
 
 
 def _a_date(value: Any) -> date:

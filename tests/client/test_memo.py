@@ -15,6 +15,7 @@ from scipy import stats
 
 from deniable import Collection
 from deniable.memo import Memo
+from support.asked import LINKABLE
 from support.device import Device
 
 EPOCHS = 1000
@@ -31,7 +32,7 @@ def collection(more: str, epsilon: str = '"ln 3"', budget: str = "20") -> Collec
 
 
 FRESH = collection("")
-MEMOIZED = collection("memoize = true")
+MEMOIZED = collection("memoize = true\n" + LINKABLE)
 TWICE = collection('memoize = true\ninstantaneous_epsilon = "ln 2"')
 
 
@@ -177,7 +178,7 @@ def test_another_channel_is_another_memory() -> None:
     """A new version of a collection that asks at another epsilon draws and pays anew; the old one's memory stays."""
     device = Device(MEMOIZED)
     device.answers({"m": True}, range(1))
-    device.collection = collection("memoize = true", epsilon="2")
+    device.collection = collection("memoize = true\n" + LINKABLE, epsilon="2")
     device.answers({"m": True}, range(1, 3))
     device.collection = MEMOIZED
     device.answers({"m": True}, range(3, 4))
