@@ -401,7 +401,12 @@ def _a_limit(value: Any) -> Fraction:
 
 def _a_second(value: Any) -> Epsilon | str:
     """What one report tells of what is remembered: an epsilon, or all of it."""
-    return linkage.LINKABLE if value == linkage.LINKABLE else an_epsilon(value)
+    if value == linkage.LINKABLE:
+        return linkage.LINKABLE
+    try:
+        return an_epsilon(value)
+    except ValueError as error:
+        raise ValueError(f'{error}; or "{linkage.LINKABLE}", to repeat what is remembered as it is') from error
 
 
 def _a_date(value: Any) -> date:

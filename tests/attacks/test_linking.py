@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from deniable.mechanisms import (
     SubsetSelection,
 )
 from deniable.randomness import word
+from deniable_aggregator.cli import main
 from deniable_aggregator.planning.check import findings, linked
 from support.asked import LINKABLE, asked
 
@@ -53,6 +55,15 @@ KINDS = {
     "set": ("set", names(20) + "max_items = 5\n"),
 }
 MEMO = "epsilon = 1.0\nmemoize = true\n"
+APP = f'[metrics.app]\nkind = "category"\ndescription = "d"\n{names(48)}{MEMO}'
+BETA = f'[metrics.beta]\nkind = "boolean"\ndescription = "d"\n{MEMO}'
+DARK = '[metrics.dark]\nkind = "boolean"\ndescription = "d"\nepsilon = 1.0\n'
+HEAD = '[collection]\nname = "f"\nepoch = "1d"\nowner = "o"\n[budget]\nepoch = {budget}\nlifetime = 9999\n'
+
+
+def fleet_of(metrics: str, budget: int = 15) -> Collection:
+    """A collection of these metrics."""
+    return Collection.loads(HEAD.format(budget=budget) + metrics)
 
 
 # What is stated: the bits, exactly.
@@ -209,19 +220,21 @@ def test_check_says_what_repetition_gives_away() -> None:
     assert "0.28 by fresh answers" in linked(loose)
 
 
+def test_check_shows_the_bits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every metric, and of the batch."""
+    file = tmp_path / "metrics.toml"
+    file.write_text(HEAD.format(budget=15) + '[segments]\nos = ["a", "b", "c", "d"]\n' + APP + BETA + DARK)
+    assert main(["check", str(file)]) == 0
+    told = capsys.readouterr().out
+    assert told.count("0.50 remembered") == 2
+    assert (
+        "Bits by which a batch tells its device from others, at most: 1.00 by what it remembers (no more than 1 is "
+        "wise); 0.28 by fresh answers, if they stay the same; 2.00 by its segment, in the clear." in told
+    )
+    assert "\n- " not in told
+
+
 # What an attacker gets.
-
-APP = f'[metrics.app]\nkind = "category"\ndescription = "d"\n{names(48)}{MEMO}'
-BETA = f'[metrics.beta]\nkind = "boolean"\ndescription = "d"\n{MEMO}'
-DARK = '[metrics.dark]\nkind = "boolean"\ndescription = "d"\nepsilon = 1.0\n'
-
-
-def fleet_of(metrics: str, budget: int = 15) -> Collection:
-    """A collection of these metrics."""
-    head = f'[collection]\nname = "f"\nepoch = "1d"\nowner = "o"\n[budget]\nepoch = {budget}\nlifetime = 9999\n'
-    return Collection.loads(head + metrics)
-
-
 def findable(collection: Collection) -> float:
     """The chance, at most, with which the report of one of the devices is found by the bits that are stated."""
     bits = sum(linkage.batch(collection))

@@ -40,6 +40,7 @@ from deniable_aggregator.estimators import (
 )
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
+from deniable_aggregator.estimators._lasting import lasting
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
 from deniable_aggregator.estimators._target import Target
@@ -55,6 +56,7 @@ __all__ = [
     "Target",
     "entries",
     "frequencies",
+    "lasting",
     "means",
     "ranks",
     "simultaneous",

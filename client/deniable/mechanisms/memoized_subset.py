@@ -119,11 +119,11 @@ class MemoizedSubset(Mechanism):
         return self.permanent.randomize(value)
 
     def renew(self, remembered: int) -> int:
-        """An answer of the subset, or another one."""
-        own, other = below(self.size), below(self.answers - self.size)
-        named, rank = ("1", own) if coin(self.inside) else ("0", other)
-        digits = reversed(format(self._subset(remembered), f"0{self.answers}b"))
-        return [place for place, digit in enumerate(digits) if digit == named][rank]
+        """An answer of the subset, or another one: both are always drawn, and all answers put in order."""
+        own, other = below(self.size), self.size + below(self.answers - self.size)
+        digits = format(self._subset(remembered), f"0{self.answers}b")
+        ordered = sorted(range(self.answers), key=digits[::-1].__getitem__, reverse=True)
+        return ordered[(other, own)[coin(self.inside)]]
 
     def remembered(self, subset: Iterable[int]) -> int:
         """Some answers, as they are remembered."""
