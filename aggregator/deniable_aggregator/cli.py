@@ -348,7 +348,8 @@ def _add_check(commands: Any) -> None:
 
 
 def _check(options: Any) -> None:
-    from deniable_aggregator.planning.check import findings, reasons
+    from deniable import linkage
+    from deniable_aggregator.planning.check import findings, linked, reasons
     from deniable_aggregator.planning.leverage import gain
     from deniable_aggregator.terminal import table
 
@@ -360,25 +361,22 @@ def _check(options: Any) -> None:
             metric.columns[0].mechanism.name,
             str(metric.epsilon),
             f"{gain(metric).row:,.3g}",
+            f"{linkage.bits(metric):.2f}" + (" remembered" if metric.memoize else ""),
             metric.description,
         )
         for metric in collection.metrics.values()
     ]
     spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
     print(f"{collection.name}, digest {collection.digest:016x}, an epoch is {collection.epoch_seconds // 3600} h\n")
-    print(
-        table(
-            ("metric", "kind", "mechanism", "epsilon", "one fake", "what is asked"),
-            rows,
-            (False, False, False, True, True, False),
-        )
-    )
+    header = ("metric", "kind", "mechanism", "epsilon", "one fake", "bits", "what is asked")
+    print(table(header, rows, (False, False, False, True, True, False, False)))
     print("\nOne fake device among n moves a share, or a mean in ranges, by at most so many times 1 / n.")
     print(f"\nA device spends at most {spent:.4g} an epoch, of a budget of {float(collection.budget.epoch):.4g}.")
     if delta := sum(float(metric.kind.delta) for metric in collection.metrics.values()):
         budget = collection.budget
         epoch, ever = float(budget.epoch_delta), float(budget.lifetime_delta)
         print(f"Its deltas add up to {delta:g} an epoch, of a budget of {epoch:g}, and {ever:g} ever.")
+    print(linked(collection))
     for finding in findings(collection):
         print(f"- {finding}")
     why = list(reasons(collection))

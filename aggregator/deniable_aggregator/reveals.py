@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from deniable import Metric
+from deniable import Metric, linkage
 from deniable.kinds import Boolean
-from deniable.mechanisms import Memoized, RandomizedResponse, SubsetSelection
+from deniable.mechanisms import Memoized, MemoizedSubset, PadAndSample, RandomizedResponse, SubsetSelection
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.digits import text
 
@@ -39,7 +39,9 @@ def _how(metric: Metric) -> Iterator[str]:
     """How the device answers, where that takes one sentence."""
     mechanism = metric.columns[0].mechanism
     sent = mechanism.fresh if isinstance(mechanism, Memoized) else mechanism
-    if len(metric.columns) > 1 or not isinstance(sent, RandomizedResponse | SubsetSelection):
+    if len(metric.columns) > 1 or not isinstance(sent, RandomizedResponse | SubsetSelection | MemoizedSubset):
+        return
+    if isinstance(sent, MemoizedSubset) and isinstance(sent.permanent, PadAndSample):
         return
     p, q = sent.p, sent.q
     if isinstance(mechanism, Memoized):
@@ -61,10 +63,11 @@ def _odds(metric: Metric) -> Iterator[str]:
         yield from _odds_but_for(metric)
         return
     whole = float(metric.epsilon)
-    once = float(metric.instantaneous or metric.epsilon)
+    told = min(metric.instantaneous or metric.epsilon, metric.epsilon, key=float)
+    once = float(told)
     yield (
         f"Whatever a device sends, no answer makes it more than {math.exp(once):,.2f} times as likely as any other "
-        f"answer does (epsilon {metric.instantaneous or metric.epsilon})."
+        f"answer does (epsilon {told})."
     )
     yield (
         "Someone who sees one report and held an answer to be an even bet is at most "
@@ -94,15 +97,26 @@ def _odds_but_for(metric: Metric) -> Iterator[str]:
 
 
 def _repeated(metric: Metric) -> Iterator[str]:
-    if metric.memoize and not metric.instantaneous:
-        yield "A device says the same in every epoch: watching it for longer tells no more while its answer stays."
-    elif not metric.memoize:
+    bits = linkage.bits(metric)
+    if linkage.repeats(metric):
+        yield (
+            "A device says the same in every epoch: watching it for longer tells no more of this answer while it "
+            f"stays. But what it repeats, {bits:.1f} bits, tells it from {linkage.others(bits)} others with the same "
+            "answer: its reports of different epochs can be put together."
+        )
+    elif metric.memoize:
+        yield (
+            "What a device remembers is randomised afresh for every report, which tells at most "
+            f"{bits:.2g} bits of which device it is from, even to someone who knows what the device remembers."
+        )
+    else:
         delta = float(metric.kind.delta)
         week = believed(0.5, _WEEK * float(metric.epsilon) + (math.log(2) if delta else 0.0))
         but = f", but for a chance of {2 * _WEEK * delta:g}" if delta else ""
         yield (
             "Every epoch is answered afresh: someone who could tell that reports come from one device would be up to "
-            f"{_percent(week)} sure after {_WEEK} of them{but}. Reports carry nothing that would tell."
+            f"{_percent(week)} sure after {_WEEK} of them{but}. Reports carry no name; while an answer stays the "
+            f"same, one tells at most {bits:.2g} bits of which device it is from."
         )
 
 

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
-from deniable.mechanisms import Memoized, MemoizedBitwise
+from deniable.mechanisms import Memoized, MemoizedBitwise, MemoizedSubset
 from deniable.payload import Integer, Shape, Symbol, Vector
 from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer, shared
 
@@ -123,7 +123,7 @@ def _shared(
 ) -> NDArray[np.float64]:
     """For the low end, the value and the high end of each row, the part of its variance that is shared, at most."""
     every = 3, len(pooled.rows)
-    if metric.memoize and not isinstance(metric.columns[0].mechanism, Memoized | MemoizedBitwise):
+    if metric.memoize and not isinstance(metric.columns[0].mechanism, Memoized | MemoizedBitwise | MemoizedSubset):
         return np.ones(every)
     if pooled.target is Target.REPORTING and not metric.memoize:
         return np.zeros(every)

@@ -68,6 +68,10 @@ class Section:
             self.wrong(key, str(error))
             return None
 
+    def says(self, key: str, value: Any) -> bool:
+        """Whether the file gives the key just this value."""
+        return self._table.get(key) is value
+
     def section(self, key: str) -> Section:
         """A table below this one; empty where it is missing, so that what it lacks is named key by key."""
         self._known.add(key)

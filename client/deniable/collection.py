@@ -25,6 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from deniable import linkage
 from deniable._section import (
     Section,
     a_chance,
@@ -111,7 +112,7 @@ class Metric:
     recalled: int = 0
     """With `memoize`: how many distinct answers a device remembers, and pays for, at most."""
     instantaneous: Epsilon | None = None
-    """With `memoize`: the most that one report tells of what is remembered; None: all of it."""
+    """With `memoize`: the most that one report tells of what is remembered; None: all, it is repeated as it is."""
     expires: date | None = None
     """The first day on which devices no longer answer."""
 
@@ -275,12 +276,14 @@ class _Reader:
         return segments
 
     def _metrics(self, section: Section) -> list[Metric]:
-        metrics = [self._metric(name, own) for name, own in sorted(section.sections())]
+        every = sorted(section.sections())
+        allowed = linkage.share(sum(own.says("memoize", True) for _, own in every))
+        metrics = [self._metric(name, own, allowed) for name, own in every]
         if not metrics:
             section.wrong("", "a collection asks at least one question: add [metrics.NAME]")
         return [metric for metric in metrics if metric is not None]
 
-    def _metric(self, name: str, section: Section) -> Metric | None:
+    def _metric(self, name: str, section: Section, allowed: Fraction) -> Metric | None:
         _check_name(section, "", name)
         description = section.take("description", a_text)
         kind_name = section.take("kind", one_of(KINDS))
@@ -296,8 +299,8 @@ class _Reader:
         recalled = section.take("remembered_answers", whole(1, _MOST_RECALLED), None)
         if recalled and not memoize:
             section.wrong("remembered_answers", "goes with memoize = true")
-        instantaneous = section.take("instantaneous_epsilon", an_epsilon, None)
-        if instantaneous and not memoize:
+        second = section.take("instantaneous_epsilon", _a_second, None)
+        if second and not memoize:
             section.wrong("instantaneous_epsilon", "goes with memoize = true: it is a second randomisation")
         kind = kind_class.read(section)
         section.finish()
@@ -307,10 +310,10 @@ class _Reader:
         if not (description and epsilon and kind and reduce and mechanism):
             return None
         try:
-            if instantaneous:
-                mechanisms = kind.memoized(epsilon, instantaneous, mechanism)
+            if memoize:
+                mechanisms, instantaneous = _remembered(kind, epsilon, mechanism, second, allowed)
             else:
-                mechanisms = (kind.remembered if memoize else kind.columns)(epsilon, mechanism)
+                mechanisms, instantaneous = kind.columns(epsilon, mechanism), None
         except ValueError as error:
             section.wrong("", str(error))
             return None
@@ -352,6 +355,20 @@ class _Reader:
         return Budget(epoch, lifetime, epoch_delta, lifetime_delta)
 
 
+def _remembered(
+    kind: Kind, epsilon: Epsilon, mechanism: str, second: Epsilon | str | None, allowed: Fraction
+) -> tuple[tuple[Mechanism, ...], Epsilon | None]:
+    """How remembered answers are told, and with which second epsilon: the greatest that keeps to the bits allowed."""
+    if isinstance(second, str):
+        return kind.remembered(epsilon, mechanism), None
+
+    def ask(fresh: Epsilon) -> tuple[Mechanism, ...]:
+        return kind.memoized(epsilon, fresh, mechanism)
+
+    fresh = second or linkage.most(ask, allowed)
+    return ask(fresh), fresh
+
+
 def _placed(error: tomllib.TOMLDecodeError, text: str) -> str:
     """The parser's words; where it only says that the document ended, with the line and column of its end."""
     lines = text.split("\n")
@@ -389,6 +406,16 @@ def _check_name(section: Section, key: str, name: str) -> None:
         _a_name(name)
     except ValueError as error:
         section.wrong(key, str(error))
+
+
+def _a_second(value: Any) -> Epsilon | str:
+    """What one report tells of what is remembered: an epsilon, or all of it."""
+    if value == linkage.LINKABLE:
+        return linkage.LINKABLE
+    try:
+        return an_epsilon(value)
+    except ValueError as error:
+        raise ValueError(f'{error}; or "{linkage.LINKABLE}", to repeat what is remembered as it is') from error
 
 
 def _a_date(value: Any) -> date:

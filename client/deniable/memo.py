@@ -2,7 +2,8 @@
 
 words:
   secret   32 random bytes of this device, made once, never sent
-  question HMAC of the secret over all that gives a metric its meaning: another question is another memory
+  question HMAC of the secret over all that gives what is remembered its meaning: another question is another memory.
+           How it is randomised afresh is no part of it: to change that draws, and costs, nothing anew
   key      HMAC of the secret over question, column and input: what is remembered is not written in the clear (but
            who has the file has the secret too, and can try all inputs of a small domain)
   draws    the words that choose a column or a grid point; for one question the same every time
@@ -22,7 +23,7 @@ import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deniable.collection import Column, Metric, meaning
 
@@ -46,9 +47,9 @@ class Memo:
 
     def recall(self, metric: Metric, column: Column, chosen: int) -> tuple[Column, int] | None:
         """What is remembered of an input, or, when no more is remembered, of the latest; None where it is new."""
-        row = self._row("key = ?", self._key(metric, column, chosen))
+        row = self._row("key", [self._key(question, metric, column, chosen) for question in self._questions(metric)])
         if row is None and self.known(metric) >= metric.recalled:
-            row = self._row("question = ?", self.question(metric))
+            row = self._row("question", self._questions(metric))
         if row is None:
             return None
         place, remembered = row
@@ -56,28 +57,39 @@ class Memo:
 
     def known(self, metric: Metric) -> int:
         """How many answers are remembered of a question."""
-        query = "SELECT count(*) FROM memo WHERE question = ?"
-        return int(self._connection.execute(query, (self.question(metric),)).fetchone()[0])
+        query = "SELECT count(*) FROM memo WHERE question IN (?, ?)"
+        return int(self._connection.execute(query, self._questions(metric)).fetchone()[0])
 
     def remember(self, metric: Metric, column: Column, chosen: int, remembered: int) -> None:
         """Remember for good."""
+        question, _ = self._questions(metric)
         stored = remembered.to_bytes(-(-remembered.bit_length() // 8), "little")
         self._connection.execute(
             "INSERT INTO memo (key, question, place, remembered) VALUES (?, ?, ?, ?)",
-            (self._key(metric, column, chosen), self.question(metric), metric.columns.index(column), stored),
+            (self._key(question, metric, column, chosen), question, metric.columns.index(column), stored),
         )
 
-    def _row(self, condition: str, value: bytes) -> tuple[int, bytes] | None:
-        query = f"SELECT place, remembered FROM memo WHERE {condition} ORDER BY number DESC LIMIT 1"  # noqa: S608
-        row: tuple[int, bytes] | None = self._connection.execute(query, (value,)).fetchone()
+    def _row(self, name: str, values: Sequence[bytes]) -> tuple[int, bytes] | None:
+        query = f"SELECT place, remembered FROM memo WHERE {name} IN (?, ?) ORDER BY number DESC LIMIT 1"  # noqa: S608
+        row: tuple[int, bytes] | None = self._connection.execute(query, values).fetchone()
         return row
 
     def question(self, metric: Metric) -> bytes:
         """What a metric means, in its collection."""
-        return self._hmac("question", metric.name, meaning(metric))
+        return self._questions(metric)[0]
 
-    def _key(self, metric: Metric, column: Column, chosen: int) -> bytes:
-        return self._hmac("answer", self.question(metric).hex(), metric.columns.index(column), f"{chosen:x}")
+    def _questions(self, metric: Metric) -> tuple[bytes, bytes]:
+        """The question as it is written, and as it was when the second randomisation was a part of it."""
+        asked = meaning(metric)
+        first = (column.mechanism.first for column in metric.columns)
+        columns = [{"mechanism": mechanism.name, **mechanism.parameters()} for mechanism in first]
+        return (
+            self._hmac("question", metric.name, asked | {"columns": columns}),
+            self._hmac("question", metric.name, asked),
+        )
+
+    def _key(self, question: bytes, metric: Metric, column: Column, chosen: int) -> bytes:
+        return self._hmac("answer", question.hex(), metric.columns.index(column), f"{chosen:x}")
 
     def _hmac(self, *about: object) -> bytes:
         text = json.dumps([self._collection, *about], sort_keys=True)

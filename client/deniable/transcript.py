@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from deniable import linkage
 from deniable.collection import Collection, Metric, Report
 from deniable.ledger import Cost
-from deniable.mechanisms import Mechanism
+from deniable.mechanisms import Mechanism, MemoizedSubset
 from deniable.state import reading
 
 __all__ = [
@@ -85,7 +86,7 @@ def add(
         place = report.column - metric.columns[0].number
         mechanism = metric.columns[place].mechanism
         answer = metric.kind.describe(place, mechanism, report.payload)
-        concluded = conclusion(mechanism, report.payload, metric.kind.delta)
+        concluded = f"{conclusion(mechanism, report.payload, metric.kind.delta)}; {_link(metric)}"
         about = (batch_id, WAITING, collection.name, metric.name, epoch * seconds, seconds)
         row = (*about, cost.epsilon, answer, concluded, cost.delta)
         connection.execute("INSERT INTO transcript VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -100,10 +101,13 @@ def conclusion(mechanism: Mechanism, payload: int, delta: Fraction = Fraction(0)
     """
     inputs = mechanism.inputs
     if not (mechanism.plain and mechanism.shape.size == inputs <= _EXACT):
-        told = getattr(
-            mechanism, "fresh", mechanism
-        ).epsilon  # of what is remembered, a report tells no more than that
-        times = math.exp(min(float(told), float(mechanism.epsilon))) * (2 if delta else 1)
+        # Of what is remembered a report tells no more than the fresh noise lets it.
+        fresh = (
+            mechanism.told
+            if isinstance(mechanism, MemoizedSubset)
+            else getattr(mechanism, "fresh", mechanism).epsilon
+        )
+        times = math.exp(min(float(fresh), float(mechanism.epsilon))) * (2 if delta else 1)
         but = f", but for a chance of {2 * float(delta):.2g}" if delta else ""
         return (
             f"of two answers to be confused, neither leads to this more than {times:.3g} times as often as the "
@@ -117,6 +121,17 @@ def conclusion(mechanism: Mechanism, payload: int, delta: Fraction = Fraction(0)
     spread = low if low == high else f"{low} to {high}"
     which = "the other" if inputs == 2 else "any other"
     return f"devices with {which} answer send this {spread} of the time, those with this one {_percent(own)}"
+
+
+def _link(metric: Metric) -> str:
+    """What a report tells of which device it is from."""
+    bits = linkage.bits(metric)
+    if linkage.repeats(metric):
+        return (
+            f"the same is sent every time, which tells this device from {linkage.others(bits)} others with its answer"
+        )
+    known = "knows what is remembered" if metric.memoize else "sees the same answer again and again"
+    return f"of which device it is from, it tells someone who {known} at most {bits:.2g} bits"
 
 
 def _percent(share: float) -> str:

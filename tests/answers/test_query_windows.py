@@ -42,7 +42,7 @@ epsilon = 2.0
 mechanism = "laplace"
 {memo}
 """
-MEMOIZED = Collection.loads(TEXT.format(memo="memoize = true"))
+MEMOIZED = Collection.loads(TEXT.format(memo='memoize = true\ninstantaneous_epsilon = "linkable"'))
 FRESH = Collection.loads(TEXT.format(memo=""))
 SHARES = np.array([0.5, 0.25, 0.15, 0.1, 0.0])
 
@@ -194,6 +194,7 @@ flags = ["minimap", "telemetry", "vim", "wrap"]
 epsilon = 1.0
 mechanism = "randomized_response"
 memoize = true
+instantaneous_epsilon = "linkable"
 """
 ).metrics["features"]
 

@@ -34,6 +34,7 @@ kind = "boolean"
 description = "d"
 epsilon = 1
 memoize = true
+instantaneous_epsilon = "linkable"
 """
 )
 

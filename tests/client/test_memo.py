@@ -11,10 +11,12 @@ import sqlite3
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from scipy import stats
 
 from deniable import Collection
 from deniable.memo import Memo
+from support.asked import LINKABLE
 from support.device import Device
 
 EPOCHS = 1000
@@ -31,7 +33,7 @@ def collection(more: str, epsilon: str = '"ln 3"', budget: str = "20") -> Collec
 
 
 FRESH = collection("")
-MEMOIZED = collection("memoize = true")
+MEMOIZED = collection("memoize = true\n" + LINKABLE)
 TWICE = collection('memoize = true\ninstantaneous_epsilon = "ln 2"')
 
 
@@ -177,8 +179,36 @@ def test_another_channel_is_another_memory() -> None:
     """A new version of a collection that asks at another epsilon draws and pays anew; the old one's memory stays."""
     device = Device(MEMOIZED)
     device.answers({"m": True}, range(1))
-    device.collection = collection("memoize = true", epsilon="2")
+    device.collection = collection("memoize = true\n" + LINKABLE, epsilon="2")
     device.answers({"m": True}, range(1, 3))
     device.collection = MEMOIZED
     device.answers({"m": True}, range(3, 4))
     assert [line.epsilon > 0 for line in device.ledger] == [True, True, False, False]
+
+
+def test_other_fresh_noise_is_no_other_memory() -> None:
+    """With another second randomisation, by number, by default or none, a device goes on with what it remembers.
+
+    What is remembered was paid for: 60 devices pay once, and none of them says in the end what it had not remembered.
+    """
+    for _ in range(60):
+        device = Device(MEMOIZED)
+        (first,) = payloads(device, True, range(1))
+        for epoch, more in enumerate(("", 'instantaneous_epsilon = "ln 2"', "instantaneous_epsilon = 1"), 1):
+            device.collection = collection(f"memoize = true\n{more}")
+            payloads(device, True, range(epoch, epoch + 1))
+        device.collection = MEMOIZED
+        assert payloads(device, True, range(4, 5)) == [first]
+        assert [line.epsilon > 0 for line in device.ledger] == [True, False, False, False, False]
+
+
+def test_memories_of_older_versions_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were kept under keys with the second randomisation in them: who has one pays for nothing anew."""
+    device = Device(TWICE)
+    with monkeypatch.context() as older:
+        questions = Memo._questions
+        older.setattr(Memo, "_questions", lambda memo, metric: (questions(memo, metric)[1],) * 2)
+        payloads(device, True, range(1))
+    payloads(device, True, range(1, 3))
+    payloads(device, False, range(3, 5))
+    assert [line.epsilon > 0 for line in device.ledger] == [True, False, False, True, False]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from deniable import Client, Collection, CollectionError, Consent
+from support.asked import LINKABLE
 from support.device import Device
 
 HEAD = """
@@ -25,6 +26,7 @@ kind = "boolean"
 description = "{description}"
 epsilon = 1
 memoize = true
+instantaneous_epsilon = "linkable"
 """
 FRESH = """
 [metrics.{name}]
@@ -86,6 +88,7 @@ def test_more_answers_than_are_remembered_are_answered_as_the_latest() -> None:
     text = (
         HEAD.format(epoch=10, lifetime="lifetime = 3")
         + '[metrics.one]\nkind = "category"\ndescription = "d"\nepsilon = 1\nmemoize = true\nremembered_answers = 3\n'
+        + LINKABLE
         + 'values = ["a", "b", "c", "d", "e", "f"]\nmechanism = "randomized_response"\n'
     )
     device = Device(Collection.loads(text))
@@ -115,6 +118,7 @@ def test_drawn_flags_of_one_device_are_remembered_each_for_itself() -> None:
     text = (
         HEAD.format(epoch=10, lifetime="")
         + '[metrics.one]\nkind = "flags"\ndescription = "d"\nepsilon = 1\nmemoize = true\nflags = ["a", "b", "c"]\n'
+        + LINKABLE
         + 'mechanism = "randomized_response"\n'
     )
     asked = Collection.loads(text)

@@ -16,7 +16,7 @@ from deniable.mechanisms import Hybrid, Laplace, Memoized, RandomizedResponse
 from deniable.randomness import WORD
 from deniable.reduce import REDUCERS
 from privacy.bounds import exp_between
-from support.asked import asked, refused
+from support.asked import LINKABLE, ONCE, asked, refused
 
 ONE = Epsilon.of(1)
 EVENTS = 'privacy_unit = "event"\nepsilon = 1.0\n'
@@ -114,7 +114,7 @@ def test_what_can_not_be_asked() -> None:
         'one: privacy_unit = "event" goes with mechanism = "geometric", not with \'one_bit\''
     ]
     assert refused("count", EVENTS + "max = 5\nmemoize = true\ninstantaneous_epsilon = 0.5") == [
-        'one: instantaneous_epsilon goes with privacy_unit = "epoch"'
+        f'one: a count with privacy_unit = "event" {ONCE}'
     ]
     assert refused("count", 'epsilon = 0.000001\nmax = 2147483647\nmechanism = "geometric"') == [
         "one: noise over 2147483647 steps at epsilon 1e-06 does not fit 32 bits: take a larger step"
@@ -124,10 +124,10 @@ def test_what_can_not_be_asked() -> None:
 def test_a_remembered_count_is_one_bit_where_epochs_are_hidden() -> None:
     """Events have noise to remember, and no other way."""
     epochs = asked("count", "max = 50\nepsilon = 1.0\nmemoize = true")
-    assert epochs.columns[0].mechanism == RandomizedResponse(epochs.epsilon, 2)
+    assert epochs.columns[0].mechanism.first == RandomizedResponse(epochs.epsilon, 2)
     twice = asked("count", "max = 50\nepsilon = 1.0\nmemoize = true\ninstantaneous_epsilon = 0.5")
     assert isinstance(twice.columns[0].mechanism, Memoized)
-    events = asked("count", EVENTS + "memoize = true")
+    events = asked("count", EVENTS + "memoize = true\n" + LINKABLE)
     assert events.columns[0].mechanism == Laplace(events.epsilon, MOST, 1)
 
 

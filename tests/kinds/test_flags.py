@@ -10,11 +10,11 @@ import pytest
 
 import deniable
 from deniable.errors import InvalidValueError
-from deniable.mechanisms import BitwiseResponse, Memoized, MemoizedBitwise, RandomizedResponse
+from deniable.mechanisms import BitwiseResponse, MemoizedBitwise, RandomizedResponse
 from deniable.randomness import WORD
 from deniable.reduce import REDUCERS
 from privacy.bounds import exp_between
-from support.asked import asked, refused
+from support.asked import LINKABLE, ONCE, asked, refused
 
 THREE = 'flags = ["tabs", "vim", "minimap"]\n'
 DRAWN = 'mechanism = "randomized_response"\n'
@@ -100,7 +100,7 @@ def test_the_mechanism_with_less_variance_is_chosen() -> None:
 
 
 def test_remembered_flags_are_randomised_afresh() -> None:
-    """By both mechanisms; the cost is that of what is remembered, for all flags together."""
+    """All of them: a flag that is drawn for life would name its device. The cost is that of what is remembered."""
     second = "memoize = true\ninstantaneous_epsilon = 0.6\n"
     together = asked("flags", THREE + "epsilon = 2.0\n" + second + TOGETHER)
     (mechanism,) = (column.mechanism for column in together.columns)
@@ -108,8 +108,10 @@ def test_remembered_flags_are_randomised_afresh() -> None:
     assert mechanism.permanent == BitwiseResponse(together.epsilon, 3)
     assert together.instantaneous is not None
     assert mechanism.fresh == BitwiseResponse(together.instantaneous, 3)
-    drawn = asked("flags", THREE + "epsilon = 2.0\n" + second + DRAWN)
-    assert [type(column.mechanism) for column in drawn.columns] == [Memoized] * 3
+    assert asked("flags", THREE + "epsilon = 2.0\n" + second).columns == together.columns
+    assert refused("flags", THREE + "epsilon = 2.0\n" + second + DRAWN) == [f"one: a drawn flag {ONCE}"]
+    repeated = asked("flags", THREE + "epsilon = 2.0\nmemoize = true\n" + LINKABLE)
+    assert [type(column.mechanism) for column in repeated.columns] == [RandomizedResponse] * 3
 
 
 @pytest.mark.parametrize(

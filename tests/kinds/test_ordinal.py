@@ -6,7 +6,7 @@ import pytest
 
 from deniable.errors import InvalidValueError
 from deniable.mechanisms import Exponential, RandomizedResponse
-from support.asked import asked, refused
+from support.asked import ONCE, asked, refused
 
 OFTEN = 'values = ["never", "seldom", "often", "always"]\n'
 
@@ -51,12 +51,12 @@ def test_other_values_are_not_taken(value: object, says: str) -> None:
 
 
 def test_what_can_not_be_asked() -> None:
-    """Too few values, a fresh randomisation over the memo, a mechanism that is not for ordinals."""
+    """Too few values, distances that are remembered, a mechanism that is not for ordinals."""
     assert refused("ordinal", 'values = ["one"]\nepsilon = 1.0') == [
         "one.values: must be a list of 2 to 256 texts, not 1 of them"
     ]
-    assert refused("ordinal", OFTEN + "epsilon = 1.0\nmemoize = true\ninstantaneous_epsilon = 0.5") == [
-        "one: a ordinal has no second randomisation: leave out instantaneous_epsilon"
+    assert refused("ordinal", OFTEN + 'epsilon = 1.0\nmemoize = true\nmechanism = "exponential"') == [
+        f"one: an ordinal by exponential {ONCE}"
     ]
     assert refused("ordinal", OFTEN + 'epsilon = 1.0\nmechanism = "laplace"')[0].startswith(
         "one.mechanism: unknown word 'laplace'; known: auto, exponential, randomized_response"

@@ -11,7 +11,7 @@ from deniable import randomness
 from deniable.errors import InvalidValueError
 from deniable.kinds import Set
 from deniable.mechanisms import PadAndSample
-from support.asked import asked, refused
+from support.asked import ONCE, asked, refused
 
 SIX = 'values = ["a", "b", "c", "d", "e", "f"]\n'
 
@@ -70,7 +70,7 @@ def test_other_values_are_not_taken(value: object, says: str) -> None:
 
 
 def test_what_can_not_be_asked() -> None:
-    """No limit, one beyond the values, none of the values, a second randomisation."""
+    """No limit, one beyond the values, none of the values, points that are remembered."""
     assert refused("set", SIX + "epsilon = 1.0") == ["one.max_items: missing"]
     assert refused("set", SIX + "max_items = 7\nepsilon = 1.0") == [
         "one.max_items: must be a whole number from 1 to 6, not 7"
@@ -79,9 +79,8 @@ def test_what_can_not_be_asked() -> None:
         "one.max_items: must be a whole number from 1 to 6, not 0"
     ]
     assert refused("set", "max_items = 2\nepsilon = 1.0") == ["one.values: missing"]
-    assert refused("set", SIX + "max_items = 2\nepsilon = 1.0\nmemoize = true\ninstantaneous_epsilon = 1.0") == [
-        "one: a set has no second randomisation: leave out instantaneous_epsilon"
-    ]
+    points = 'max_items = 2\nepsilon = 1.0\nmemoize = true\nmechanism = "projective_geometry"'
+    assert refused("set", SIX + points) == [f"one: a set by projective_geometry {ONCE}"]
     with pytest.raises(ValueError, match="of 2 values a set has 1 to 2"):
         Set(("a", "b"), 3)
 

@@ -17,7 +17,7 @@ from deniable.kinds import Vector
 from deniable.mechanisms import Gaussian, VectorLaplace
 from deniable.mechanisms._entries import unpack
 from deniable.randomness import WORD
-from support.asked import asked, refused
+from support.asked import LINKABLE, asked, refused
 
 L2 = 'dimensions = 3\nclip = 1.5\nnorm = "l2"\ndelta = 1e-8\nfleet = 1_000_000\nepsilon = 1.0\n'
 L1 = 'dimensions = 3\nclip = 1.5\nnorm = "l1"\nepsilon = 1.0\n'
@@ -171,7 +171,8 @@ def test_a_device_remembers_a_long_vector(tmp_path: Path) -> None:
     text = (
         '[collection]\nname = "c"\nepoch = "1h"\nowner = "o"\n[budget]\nepoch = 9\n'
         '[metrics.one]\nkind = "vector"\ndescription = "d"\nepsilon = 1.0\nmemoize = true\n'
-        'dimensions = 1000\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000\n'
+        + LINKABLE
+        + 'dimensions = 1000\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000\n'
     )
     now = [0.0]
     collection = deniable.Collection.loads(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ METRICS = {
     "points": f'kind = "category"\nvalues = {LIST}\nmechanism = "projective_geometry"',
     "named": f'kind = "category"\nvalues = {LIST}\nmechanism = "randomized_response"',
     "grade": 'kind = "ordinal"\nvalues = ["1", "2", "3", "4", "5"]\nmechanism = "exponential"',
+    "subset_remembered": f'kind = "category"\nvalues = {json.dumps(NAMES[:30])}\nmemoize = true\n'
+    "instantaneous_epsilon = 4",
     "minutes": 'kind = "number"\nrange = [0, 60]',
     "minutes_bit": 'kind = "number"\nrange = [0, 60]\nmechanism = "one_bit"',
     "minutes_noise": 'kind = "number"\nrange = [0, 60]\nmechanism = "laplace"',
@@ -58,6 +61,7 @@ VALUES: dict[str, list[Any]] = {
     "points": NAMES[-2:],
     "named": NAMES[7:9],
     "grade": ["1", "4"],
+    "subset_remembered": NAMES[:2],
     "minutes": [0, 33.3, 60, 75],
     "minutes_bit": [0, 33.3, 60, 75],
     "minutes_noise": [0, 33.3, 60, 75],

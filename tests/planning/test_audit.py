@@ -49,6 +49,7 @@ REPORTS = {
     "named": 4_000_000,
     "exposed": 4_000_000,
     "plugins_remembered": 1_200_000,
+    "subset_remembered": 1_200_000,
 }
 """Metrics with every mechanism, and as many reports as tell 0.9 and 1.15 from 1: of rare events there are more."""
 FEW = 100_000

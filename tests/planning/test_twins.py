@@ -25,6 +25,7 @@ from deniable.mechanisms import (
     Mechanism,
     Memoized,
     MemoizedBitwise,
+    MemoizedSubset,
     PadAndSample,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -72,7 +73,7 @@ SUBJECTS = (
     Subject(Gaussian(FOUR, TINY, 1, 9), (pack([0]), pack([-9]))),
     Subject(Gaussian(ONE, TINY, 1, 4000), (pack([0]), pack([4000]))),
 )
-"""All but subset selection, whose twin draws its subsets in another way. Of vectors one entry: a twin draws the first
+"""All but those of subsets, whose twins draw in another way. Of vectors one entry: a twin draws the first
 word of every entry before the second of any."""
 
 
@@ -174,6 +175,8 @@ FITTED = (
     Subject(Memoized(RandomizedResponse(FOUR, 3), RandomizedResponse(FOUR, 3)), (2,)),
     Subject(MemoizedBitwise(BitwiseResponse(FOUR, 3), BitwiseResponse(FOUR, 3)), (0b011,)),
     Subject(PadAndSample(FOUR, 6, 2), (1 + 7 * 4,)),
+    Subject(MemoizedSubset(SubsetSelection(FOUR, 6, 2), FOUR), (5,)),
+    Subject(MemoizedSubset(PadAndSample(FOUR, 3, 2), FOUR), (1 + 4 * 3,)),
 )
 ENTRIES = (
     (VectorLaplace(FOUR, 1, 12), -12),
@@ -298,4 +301,4 @@ def test_every_registered_mechanism_has_a_twin_that_is_held_against_it() -> None
     """No mechanism is simulated by anything that is not tested here."""
     fitted = {type(subject.mechanism) for subject in FITTED} | {type(mechanism) for mechanism, _ in ENTRIES}
     assert fitted == set(MECHANISMS.values())
-    assert {type(subject.mechanism) for subject in SUBJECTS} == fitted - {SubsetSelection}
+    assert {type(subject.mechanism) for subject in SUBJECTS} == fitted - {SubsetSelection, MemoizedSubset}

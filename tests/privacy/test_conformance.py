@@ -19,6 +19,7 @@ from deniable.mechanisms import (
     Mechanism,
     Memoized,
     MemoizedBitwise,
+    MemoizedSubset,
     PadAndSample,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -47,6 +48,16 @@ def repeated_flags(epsilon: Epsilon, flags: int) -> MemoizedBitwise:
     return MemoizedBitwise(BitwiseResponse(epsilon, flags), BitwiseResponse(epsilon.part(2), flags))
 
 
+def repeated_subset(epsilon: Epsilon, answers: int) -> MemoizedSubset:
+    """A remembered subset, of which one answer is named every time."""
+    return MemoizedSubset(SubsetSelection.best(epsilon, answers), epsilon.part(2))
+
+
+def repeated_two_of(epsilon: Epsilon, values: int) -> MemoizedSubset:
+    """What is remembered of sets of up to two values, and named every time."""
+    return MemoizedSubset(PadAndSample(epsilon, values, 2, "subset_selection"), epsilon.part(2))
+
+
 def two_of(epsilon: Epsilon, values: int) -> PadAndSample:
     """Sets of up to two values."""
     return PadAndSample(epsilon, values, 2)
@@ -65,6 +76,8 @@ FAMILIES = (
     Family(Exponential, EPSILONS, (2, 3, 16, 48), (("2", 5),), (("1", 1), ("1", 4097))),
     Family(BitwiseResponse, EPSILONS, (1, 2, 6), (("2", 3),), (("1", 0),)),
     Family(repeated_flags, EPSILONS, (1, 2, 6), (("4", 2),)),
+    Family(repeated_subset, EPSILONS, DOMAINS[:4], (("4", 12),)),
+    Family(repeated_two_of, EPSILONS, (2, 5), (("4", 8),)),
     Family(two_of, EPSILONS, (2, 5, 10), (("2", 4),), (("1", 1),)),
 )
 # fmt: on

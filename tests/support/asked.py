@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import deniable
 
-__all__ = ["asked", "refused"]
+__all__ = ["LINKABLE", "ONCE", "asked", "refused"]
+
+LINKABLE = 'instantaneous_epsilon = "linkable"\n'
+"""What repeats a remembered answer as it is."""
+ONCE = (
+    "has no second randomisation: leave out memoize, or repeat what is remembered as it is, which identifies the "
+    f"device, with {LINKABLE.strip()}"
+)
+"""What is wrong with remembering an answer that can not be randomised afresh."""
 
 _COLLECTION = """
 [collection]

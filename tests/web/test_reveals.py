@@ -10,6 +10,7 @@ from scipy import stats
 from deniable import Collection
 from deniable.kinds import KINDS
 from deniable_aggregator.reveals import believed, reveals
+from support.asked import LINKABLE
 
 KINDS_PARAMETERS = {
     "boolean": "",
@@ -59,7 +60,9 @@ def test_a_subset_names_how_many_answers_it_has() -> None:
 
 def test_a_memo_says_what_watching_for_longer_tells() -> None:
     """Nothing more without a second randomisation; with one, one report tells less and all of them the whole."""
-    assert "watching it for longer tells no more" in sentences("boolean", "epsilon = 1.0\nmemoize = true")
+    assert "watching it for longer tells no more" in sentences(
+        "boolean", "epsilon = 1.0\nmemoize = true\n" + LINKABLE
+    )
     both = sentences("boolean", "epsilon = 2.0\nmemoize = true\ninstantaneous_epsilon = 1.0")
     assert "more than 2.72 times as likely" in both
     assert (

@@ -31,9 +31,9 @@ def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: fl
 def shared(
     metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
 ) -> NDArray[np.float64]:
-    """What of the variance of each row is of what devices keep."""
+    """What of the variance of each row is of what devices keep; all of the mean rank's, where that is a memory."""
     found = ranks(metric.columns[0].mechanism, counters[0])
-    mean = np.full((3, 1), found.shared(spread[0], confidence))
+    mean = np.full((3, 1), 1.0 if metric.memoize else found.shared(spread[0], confidence))
     return np.hstack([found.shares.shared(spread[0], confidence, target), mean])
 
 

@@ -17,6 +17,7 @@ from deniable.mechanisms import (
     Mechanism,
     Memoized,
     MemoizedBitwise,
+    MemoizedSubset,
     PadAndSample,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -30,6 +31,7 @@ from deniable_aggregator.estimators import (
     hybrid,
     laplace,
     memoized,
+    memoized_subset,
     pad_and_sample,
     projective_geometry,
     randomized_response,
@@ -64,8 +66,10 @@ _FREQUENCIES: dict[str, Callable[[Any, NDArray[np.int64]], Frequencies]] = {
     ProjectiveGeometryResponse.name: projective_geometry.frequencies,
     BitwiseResponse.name: bitwise_response.frequencies,
     MemoizedBitwise.name: bitwise_response.frequencies,
+    MemoizedSubset.name: memoized_subset.frequencies,
 }
 _RANKS: dict[str, Callable[[Any, NDArray[np.int64]], Ranks]] = {
+    Memoized.name: memoized.ranks,
     Exponential.name: exponential.ranks,
     RandomizedResponse.name: randomized_response.ranks,
 }

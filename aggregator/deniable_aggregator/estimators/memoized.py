@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from deniable.mechanisms import Memoized
-from deniable_aggregator.estimators._frequencies import Frequencies
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["through"]
+from deniable.mechanisms import Memoized, RandomizedResponse
+from deniable_aggregator.estimators import randomized_response
+from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._ranks import Ranks
+
+__all__ = ["ranks", "through"]
 
 
 def through(mechanism: Memoized, fresh: Frequencies) -> Frequencies:
@@ -16,3 +21,10 @@ def through(mechanism: Memoized, fresh: Frequencies) -> Frequencies:
     p, q = mechanism.through(Fraction(fresh.p), Fraction(fresh.q))
     kept = float(mechanism.permanent.p), float(mechanism.permanent.q)
     return replace(fresh, p=float(p), q=float(q), kept=kept)
+
+
+def ranks(mechanism: Memoized, counters: NDArray[np.int64]) -> Ranks:
+    """Counters: how often each answer was named; both randomisations name one answer of an order."""
+    assert isinstance(mechanism.fresh, RandomizedResponse)
+    shares = through(mechanism, randomized_response.frequencies(mechanism.fresh, counters))
+    return Ranks(counters, randomized_response.channel(shares), shares)

@@ -9,7 +9,7 @@ from deniable.mechanisms import RandomizedResponse
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._ranks import Ranks
 
-__all__ = ["frequencies", "ranks"]
+__all__ = ["channel", "frequencies", "ranks"]
 
 
 def frequencies(mechanism: RandomizedResponse, counters: NDArray[np.int64]) -> Frequencies:
@@ -19,6 +19,12 @@ def frequencies(mechanism: RandomizedResponse, counters: NDArray[np.int64]) -> F
 
 def ranks(mechanism: RandomizedResponse, counters: NDArray[np.int64]) -> Ranks:
     """Counters: how often each answer was named."""
-    channel = np.full((len(counters), len(counters)), float(mechanism.q))
-    np.fill_diagonal(channel, float(mechanism.p))
-    return Ranks(counters, channel, frequencies(mechanism, counters))
+    shares = frequencies(mechanism, counters)
+    return Ranks(counters, channel(shares), shares)
+
+
+def channel(shares: Frequencies) -> NDArray[np.float64]:
+    """P(y | x), a row an x, where reports name one answer."""
+    chances = np.full((len(shares.supports), len(shares.supports)), shares.q)
+    np.fill_diagonal(chances, shares.p)
+    return chances

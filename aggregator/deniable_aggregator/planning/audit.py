@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from deniable import Column, Epsilon, Metric
-from deniable.mechanisms import Memoized, MemoizedBitwise
+from deniable.mechanisms import Mechanism, Memoized, MemoizedBitwise, MemoizedSubset, PadAndSample
 from deniable.randomness import word
 from deniable_aggregator.estimators import frequencies
 from deniable_aggregator.planning._scores import Score, score_of
@@ -42,6 +42,8 @@ _FEW = 100
 _AVERAGED = 12
 """So many reports, over (p - q)^2, leave a remembered bit in doubt once in 4,000 times."""
 _MOST_OFTEN = 1000
+_RENEWED = 40
+"""Reports of remembered answers are this many times the others at most: a device that has few sends many."""
 _LEARNT = 1 << 17
 """Payloads that scores are learned from, at most."""
 
@@ -93,15 +95,22 @@ def audit(metric: Metric, reports: int = 200_000, confidence: float = 1 - 1e-6) 
 
 def _games(metric: Metric, half: int) -> Iterator[_Game]:
     mechanism = metric.columns[0].mechanism
-    if not isinstance(mechanism, Memoized | MemoizedBitwise):
+    if metric.instantaneous is None:
         yield _Game("epsilon", metric.epsilon, half, 1, False)
         return
-    fresh = frequencies(mechanism.fresh, np.zeros(mechanism.fresh.shape.counters, dtype=np.int64))
-    spread = 4 * fresh.q * (1 - fresh.q) / (fresh.p - fresh.q) ** 2
-    often = min(math.ceil(_AVERAGED * spread), _MOST_OFTEN)
-    assert metric.instantaneous is not None
-    yield _Game("epsilon", metric.epsilon, max(half // 5, 1), often, False)
+    p, q = _remembered_or_not(mechanism)
+    often = min(math.ceil(_AVERAGED * 4 * q * (1 - q) / (p - q) ** 2), _MOST_OFTEN)
+    yield _Game("epsilon", metric.epsilon, max(min(half // 5, half * _RENEWED // often), 1), often, False)
     yield _Game("instantaneous_epsilon", metric.instantaneous, half, 1, True)
+
+
+def _remembered_or_not(mechanism: Mechanism) -> tuple[float, float]:
+    """The chances that a report supports an answer that is remembered, and one that is not."""
+    if isinstance(mechanism, MemoizedSubset):
+        return float(mechanism.high), float(mechanism.low)
+    assert isinstance(mechanism, Memoized | MemoizedBitwise)
+    fresh = frequencies(mechanism.fresh, np.zeros(mechanism.fresh.shape.counters, dtype=np.int64))
+    return fresh.p, fresh.q
 
 
 def _played(metric: Metric, game: _Game, confidence: float) -> Finding:
@@ -119,9 +128,18 @@ def _sent(metric: Metric, game: _Game, value: Any) -> _Sent:
     for _ in range(game.devices):
         column, chosen = metric.encode(value, word)
         mechanism = column.mechanism
-        remembered = chosen if game.given else mechanism.remember(chosen)
+        remembered = _given(mechanism, chosen) if game.given else mechanism.remember(chosen)
         sent[column.number] += [mechanism.renew(remembered) for _ in range(game.often)]
     return sent
+
+
+def _given(mechanism: Mechanism, chosen: int) -> int:
+    """What could be remembered of an input, as far as can be from what could be of another one."""
+    if not isinstance(mechanism, MemoizedSubset):
+        return chosen
+    answer = mechanism.permanent.answers(chosen)[0] if isinstance(mechanism.permanent, PadAndSample) else chosen
+    subset = [(answer + further) % mechanism.answers for further in range(mechanism.size)]
+    return mechanism.remembered(subset)
 
 
 def _measured(

@@ -1,20 +1,22 @@
-"""What is unwise about a collection, and why its metrics are asked as they are.
+"""What is unwise about a collection, what its batches tell of who sent them, why its metrics are asked as they are.
 
 words:
+  linkage   by how many bits a batch tells which device sent it that has sent others: `deniable.linkage`
   finding   something that loads, and that the collection's owner should think about twice
   reason    what else a metric could be asked by, and how much less certain its answer would be
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from deniable import Budget, Collection, Metric
+from deniable import Budget, Collection, Metric, linkage
 from deniable.kinds import Category, Quantity
 from deniable_aggregator.planning.leverage import gain
 
-__all__ = ["findings", "reasons"]
+__all__ = ["findings", "linked", "reasons"]
 
 _WEAK = 4.0
 _MANY = 16.0
@@ -28,9 +30,12 @@ def findings(collection: Collection) -> Iterator[str]:
     if collection.budget.lifetime is None:
         yield "no lifetime budget: a device that reports for years spends without end; consider [budget] lifetime"
     yield from _deltas(collection)
+    allowed = linkage.share(sum(metric.memoize for metric in collection.metrics.values()))
     for metric in collection.metrics.values():
         yield from _metric(metric)
         yield from _never(metric, collection.budget)
+        if metric.memoize:
+            yield from _memory(metric, float(allowed))
 
 
 def _deltas(collection: Collection) -> Iterator[str]:
@@ -55,6 +60,35 @@ def _never(metric: Metric, budget: Budget) -> Iterator[str]:
                 f"{metric.name}: is never answered: the {metric.recalled} answers that a device may remember cost "
                 f"{name} {float(cost):g}, and a lifetime's budget is {float(most):g}; see remembered_answers"
             )
+
+
+def _memory(metric: Metric, allowed: float) -> Iterator[str]:
+    """Where what is remembered tells more of a batch's sender than it may."""
+    bits = linkage.bits(metric)
+    if linkage.repeats(metric):
+        yield (
+            f"{metric.name}: every batch repeats what is remembered, {bits:.1f} bits: it tells a device from "
+            f"{linkage.others(bits)} others with the same answer, so that its batches can be put together, and its "
+            'fresh answers averaged; leave out instantaneous_epsilon = "linkable"'
+        )
+    elif bits > allowed:
+        yield (
+            f"{metric.name}: every batch tells {bits:.2g} bits of what is remembered, more than its share of "
+            f"{allowed:.2g}: leave out instantaneous_epsilon, or take less than {metric.instantaneous}"
+        )
+
+
+def linked(collection: Collection) -> str:
+    """What a batch tells of its sender, in a sentence."""
+    remembered, staying = linkage.batch(collection)
+    told = []
+    if any(metric.memoize for metric in collection.metrics.values()):
+        told.append(f"{remembered:.2f} by what it remembers (no more than {linkage.BATCH} is wise)")
+    if staying:
+        told.append(f"{staying:.2f} by fresh answers, if they stay the same")
+    if collection.segment_count > 1:
+        told.append(f"{math.log2(collection.segment_count):.2f} by its segment, in the clear")
+    return f"Bits by which a batch tells its device from others, at most: {'; '.join(told)}."
 
 
 def _metric(metric: Metric) -> Iterator[str]:
@@ -85,7 +119,7 @@ def reasons(collection: Collection) -> Iterator[str]:
 
 def _others(metric: Metric) -> list[str]:
     """The other mechanisms that fit, with their variances in units of the chosen one's."""
-    if not isinstance(metric.kind, Category | Quantity):
+    if metric.instantaneous or not isinstance(metric.kind, Category | Quantity):
         return []
     every = metric.kind.choices(metric.epsilon)
     own = [each for each in every if each.mechanism == metric.columns[0].mechanism]

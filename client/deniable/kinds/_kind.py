@@ -70,7 +70,15 @@ class Kind(ABC):
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Its columns when answers are remembered at one epsilon and randomised afresh at another."""
-        raise ValueError(f"a {self.name} has no second randomisation: leave out instantaneous_epsilon")
+        raise self.once(f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name}")
+
+    @staticmethod
+    def once(what: str) -> ValueError:
+        """The error that says that something has no second randomisation, and what it can have instead."""
+        return ValueError(
+            f"{what} has no second randomisation: leave out memoize, or repeat what is remembered as it is, which "
+            'identifies the device, with instantaneous_epsilon = "linkable"'
+        )
 
     @abstractmethod
     def check(self, value: Any) -> Any:

@@ -95,7 +95,7 @@ class Quantity(Kind):
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One bit over a remembered one."""
         if mechanism not in {"auto", ONE_BIT}:
-            raise ValueError(f'instantaneous_epsilon goes with mechanism = "{ONE_BIT}" here, not with {mechanism!r}')
+            raise self.once(f"a {self.name} by {mechanism}")
         return (Memoized(self._one_bit(epsilon), self._one_bit(fresh)),)
 
     def _one_bit(self, epsilon: Epsilon) -> RandomizedResponse:

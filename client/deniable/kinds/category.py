@@ -14,6 +14,7 @@ from deniable.mechanisms import (
     Choice,
     Mechanism,
     Memoized,
+    MemoizedSubset,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
@@ -63,8 +64,15 @@ class Category(Kind):
         return choices(epsilon, len(self.values))
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """Any of the mechanisms over remembered randomized response."""
-        return (Memoized(RandomizedResponse(epsilon, len(self.values)), *self.columns(fresh, mechanism)),)
+        """One answer named over a remembered subset; where that is of one answer, by randomized response twice."""
+        if mechanism == ProjectiveGeometryResponse.name:
+            raise self.once(f"a {self.name} by {mechanism}")
+        answers = len(self.values)
+        if mechanism != RandomizedResponse.name:
+            permanent = SubsetSelection.best(epsilon, answers)
+            if permanent.size > 1:
+                return (MemoizedSubset(permanent, fresh),)
+        return (Memoized(RandomizedResponse(epsilon, answers), RandomizedResponse(fresh, answers)),)
 
     def check(self, value: Any) -> str:
         """Takes one of the values."""

@@ -114,7 +114,7 @@ class Count(Quantity):
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One bit over a remembered one, which hides epochs."""
         if self.privacy_unit == EVENT:
-            raise ValueError(f'instantaneous_epsilon goes with privacy_unit = "{EPOCH}"')
+            raise self.once(f'a {self.name} with privacy_unit = "{EVENT}"')
         return super(Count, self).memoized(epsilon, fresh, mechanism)  # a slotted dataclass is another class
 
     def check(self, value: Any) -> int:

@@ -16,7 +16,7 @@ from deniable._section import Section, an_epsilon, distinct_texts
 from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
 from deniable.kinds._names import check_names, literal
-from deniable.mechanisms import BitwiseResponse, Mechanism, Memoized, MemoizedBitwise, RandomizedResponse
+from deniable.mechanisms import BitwiseResponse, Mechanism, MemoizedBitwise, RandomizedResponse
 from deniable.payload import Bitmap
 from deniable.randomness import WORD
 
@@ -97,9 +97,9 @@ class Flags(Kind):
         return len(self.flags) * (quarter + spreads[1]) < quarter + spreads[0]
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """The same over what is remembered."""
-        if self._draws(fresh, mechanism):
-            return (Memoized(RandomizedResponse(epsilon, 2), RandomizedResponse(fresh, 2)),) * self._drawn()
+        """All flags over remembered flags: one that is drawn for life would tell which device it is."""
+        if mechanism == RandomizedResponse.name:
+            raise self.once("a drawn flag")
         flags = len(self.flags)
         return (MemoizedBitwise(BitwiseResponse(epsilon, flags), BitwiseResponse(fresh, flags)),)
 

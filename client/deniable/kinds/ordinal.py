@@ -10,7 +10,7 @@ from deniable._section import Section, distinct_texts
 from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
 from deniable.kinds._names import check_name, literal
-from deniable.mechanisms import Exponential, Mechanism, RandomizedResponse
+from deniable.mechanisms import Exponential, Mechanism, Memoized, RandomizedResponse
 
 __all__ = ["Ordinal"]
 
@@ -51,6 +51,13 @@ class Ordinal(Kind):
         if mechanism == Exponential.name:
             return (Exponential(epsilon, len(self.values)),)
         return (RandomizedResponse(epsilon, len(self.values)),)
+
+    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """Randomized response over remembered randomized response."""
+        if mechanism == Exponential.name:
+            raise self.once(f"an {self.name} by {mechanism}")
+        places = len(self.values)
+        return (Memoized(RandomizedResponse(epsilon, places), RandomizedResponse(fresh, places)),)
 
     def check(self, value: Any) -> str:
         """Takes one of the values."""

@@ -12,7 +12,15 @@ from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
 from deniable.kinds._names import check_names, literal
 from deniable.kinds.category import Category
-from deniable.mechanisms import Mechanism, PadAndSample
+from deniable.mechanisms import (
+    Mechanism,
+    MemoizedSubset,
+    PadAndSample,
+    ProjectiveGeometryResponse,
+    RandomizedResponse,
+    SubsetSelection,
+)
+from deniable.mechanisms._support import variance
 from deniable.randomness import WORD
 
 __all__ = ["Set"]
@@ -54,6 +62,14 @@ class Set(Kind):
         """One: the places of the items."""
         return (PadAndSample(epsilon, len(self.values), self.most, mechanism),)
 
+    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
+        """One answer named over what is remembered of the drawn slot, with the least variance."""
+        if mechanism == ProjectiveGeometryResponse.name:
+            raise self.once(f"a {self.name} by {mechanism}")
+        sorts = (RandomizedResponse.name, SubsetSelection.name) if mechanism == "auto" else (mechanism,)
+        every = [MemoizedSubset(PadAndSample(epsilon, len(self.values), self.most, sort), fresh) for sort in sorts]
+        return (min(every, key=lambda each: variance(each.permanent.p, each.permanent.q)),)
+
     def check(self, value: Any) -> list[str]:
         """Takes a set, a list or a tuple of values."""
         return check_names(value, self.index, "values of this set")
@@ -73,7 +89,7 @@ class Set(Kind):
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """The one column; the items, of too many a drawn choice."""
-        (mechanism,) = columns
+        mechanism = columns[0].first
         assert isinstance(mechanism, PadAndSample)
         given, none = frozenset(value), len(self.values)
         items = [*compress(range(none), [name in given for name in self.values])]

@@ -11,6 +11,7 @@ from deniable.mechanisms.hybrid import Hybrid
 from deniable.mechanisms.laplace import Laplace
 from deniable.mechanisms.memoized import Memoized
 from deniable.mechanisms.memoized_bitwise import MemoizedBitwise
+from deniable.mechanisms.memoized_subset import MemoizedSubset
 from deniable.mechanisms.pad_and_sample import PadAndSample
 from deniable.mechanisms.projective_geometry import ProjectiveGeometryResponse
 from deniable.mechanisms.randomized_response import RandomizedResponse
@@ -28,6 +29,7 @@ __all__ = [
     "Mechanism",
     "Memoized",
     "MemoizedBitwise",
+    "MemoizedSubset",
     "PadAndSample",
     "ProjectiveGeometryResponse",
     "RandomizedResponse",
@@ -47,6 +49,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     Exponential.name: Exponential,
     BitwiseResponse.name: BitwiseResponse,
     MemoizedBitwise.name: MemoizedBitwise,
+    MemoizedSubset.name: MemoizedSubset,
     PadAndSample.name: PadAndSample,
     Gaussian.name: Gaussian,
     VectorLaplace.name: VectorLaplace,

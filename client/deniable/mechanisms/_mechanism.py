@@ -52,6 +52,11 @@ class Mechanism(ABC):
     def randomize(self, value: int) -> int:
         """One randomised answer, with the operating system's randomness."""
 
+    @property
+    def first(self) -> Mechanism:
+        """What draws that which is remembered: without a second randomisation, the mechanism itself."""
+        return self
+
     def remember(self, value: int) -> int:
         """What a device that memoizes remembers of an input; without a second randomisation, the payload."""
         return self.randomize(value)

@@ -41,6 +41,11 @@ class Memoized(Mechanism):
             raise ValueError(f"{self.permanent.inputs} remembered symbols are not {self.fresh.inputs} inputs")
 
     @property
+    def first(self) -> Mechanism:
+        """The permanent one."""
+        return self.permanent
+
+    @property
     def epsilon(self) -> Epsilon:  # type: ignore[override]
         """What all reports of one answer together cost."""
         return self.permanent.epsilon

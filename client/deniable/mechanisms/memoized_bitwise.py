@@ -40,6 +40,11 @@ class MemoizedBitwise(Mechanism):
             raise ValueError(f"{self.permanent.flags} remembered flags are not {self.fresh.flags}")
 
     @property
+    def first(self) -> Mechanism:
+        """The permanent one."""
+        return self.permanent
+
+    @property
     def epsilon(self) -> Epsilon:  # type: ignore[override]
         """What all reports of one answer together cost."""
         return self.permanent.epsilon

@@ -105,7 +105,7 @@ class MetricInfo(google.protobuf.message.Message):
     unit: builtins.str
     """The unit of the values, where the collection file names one."""
     memoized: builtins.bool
-    """The device gives the same randomised answer every time."""
+    """The device remembers its randomised answer: it gives the same one every time, or one that is randomised anew from it."""
     epsilon_text: builtins.str
     """The most that one epoch's answer costs a device, as the collection file says it, such as "ln 3"."""
     instantaneous_epsilon: builtins.float

@@ -27,6 +27,7 @@ from deniable.mechanisms import (
     Mechanism,
     Memoized,
     MemoizedBitwise,
+    MemoizedSubset,
     PadAndSample,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -40,6 +41,7 @@ from deniable_aggregator.planning.twins import (
     hybrid,
     laplace,
     memoized_bitwise,
+    memoized_subset,
     pad_and_sample,
     projective_geometry,
     randomized_response,
@@ -73,6 +75,7 @@ _TWINS: dict[str, _Twin] = {
     Laplace.name: laplace,
     BitwiseResponse.name: bitwise_response,
     MemoizedBitwise.name: memoized_bitwise,
+    MemoizedSubset.name: memoized_subset,
     Gaussian.name: gaussian,
     VectorLaplace.name: vector_laplace,
 }

@@ -186,13 +186,18 @@ function reveals(info) {
   );
 }
 
+function remembered(info) {
+  if (!info.memoized) return "no: fresh noise every epoch";
+  return info.instantaneousEpsilon ? "yes: with fresh noise every epoch" : "yes: the same in every epoch";
+}
+
 function facts(info, collection, links) {
   const rows = [
     ["kind", info.kind],
     ["mechanism", info.mechanism.replaceAll("_", " ")],
     ["epsilon an epoch", info.epsilonText],
     ...(info.instantaneousEpsilon ? [["epsilon of one report", String(info.instantaneousEpsilon)]] : []),
-    ["answers remembered", info.memoized ? "yes: the same in every epoch" : "no: fresh noise every epoch"],
+    ["answers remembered", remembered(info)],
     ["unit", info.unit || "–"],
     ["expires", info.expires || "never"],
     ["collection's digest", collection.digest],

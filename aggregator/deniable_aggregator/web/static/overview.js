@@ -66,7 +66,7 @@ function card(estimate, trend, info, collection, link) {
       { class: "foot" },
       h("span", {}, reportsLine(estimate)),
       h("span", { class: "tag", title: "What one epoch's answer costs a device" }, `epsilon ${info.epsilonText}`),
-      info.memoized ? h("span", { class: "tag", title: "A device says the same in every epoch" }, "memoized") : null,
+      info.memoized ? h("span", { class: "tag", title: "A device remembers its randomised answer" }, "memoized") : null,
       ...expiry(info),
     ),
   ];

@@ -1,0 +1,157 @@
+"""Memoized subset: a subset of the answers is drawn once and remembered, and one answer is named afresh every time.
+
+words:
+  permanent   the first randomisation, a subset of the answers (of a set: of the drawn slot's); paid for once
+  remembered  that subset; one answer alone where the permanent mechanism names just one
+  told        the most that one report tells of what is remembered
+  inside      the threshold of naming an answer of the remembered subset: P = inside / 2^64, each of them alike
+
+What is remembered may be one of 10^11 subsets of 48 answers, and is as accurate as subset selection is; what is sent
+is one of 48 answers, nearly alike for all subsets. An answer is named with `high` where it is in the subset and with
+`low` where it is not, high / low <= e^told. However many reports a device sends, together they tell no more of its
+answer than the subset does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from deniable.epsilon import Epsilon
+from deniable.mechanisms._mechanism import Mechanism
+from deniable.mechanisms._support import inside_threshold
+from deniable.mechanisms.pad_and_sample import PadAndSample
+from deniable.mechanisms.randomized_response import RandomizedResponse
+from deniable.mechanisms.subset_selection import SubsetSelection
+from deniable.payload import Symbol
+from deniable.randomness import WORD, below, coin
+
+__all__ = ["MemoizedSubset"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoizedSubset(Mechanism):
+    """Names one answer, those of a remembered subset more often than others."""
+
+    name: ClassVar[str] = "memoized_subset"
+    tight: ClassVar[bool] = False
+
+    permanent: SubsetSelection | PadAndSample
+    """The first randomisation."""
+    told: Epsilon
+    """For the second."""
+    inside: int = field(init=False)
+    """The threshold of naming an answer of the remembered subset."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self._inner, SubsetSelection | RandomizedResponse):
+            raise ValueError(f"{self._inner.name} remembers no subset of its {self._inner.inputs} answers")
+        object.__setattr__(self, "inside", inside_threshold(self.told, self.size, self.answers))
+
+    @property
+    def _inner(self) -> Mechanism:
+        """What draws the subset."""
+        return self.permanent.inner if isinstance(self.permanent, PadAndSample) else self.permanent
+
+    @property
+    def first(self) -> Mechanism:
+        """The permanent one."""
+        return self.permanent
+
+    @property
+    def epsilon(self) -> Epsilon:  # type: ignore[override]
+        """What all reports of one answer together cost."""
+        return self.permanent.epsilon
+
+    @property
+    def inputs(self) -> int:  # type: ignore[override]
+        """Those of the first."""
+        return self.permanent.inputs
+
+    @property
+    def answers(self) -> int:
+        """How many can be named."""
+        return self._inner.inputs
+
+    @property
+    def size(self) -> int:
+        """How many are remembered."""
+        return self._inner.size if isinstance(self._inner, SubsetSelection) else 1
+
+    @property
+    def plain(self) -> bool:
+        """It is."""
+        return True
+
+    @property
+    def shape(self) -> Symbol:
+        """One symbol an answer."""
+        return Symbol(self.answers)
+
+    @property
+    def high(self) -> Fraction:
+        """The chance of an answer that is remembered."""
+        return Fraction(self.inside, WORD * self.size)
+
+    @property
+    def low(self) -> Fraction:
+        """The chance of another one."""
+        return Fraction(WORD - self.inside, WORD * (self.answers - self.size))
+
+    @property
+    def p(self) -> Fraction:
+        """The chance that the own answer, or an item of the set, is named."""
+        return self._named(self.permanent.p)
+
+    @property
+    def q(self) -> Fraction:
+        """The chance that a certain other one is named."""
+        return self._named(self.permanent.q)
+
+    def randomize(self, value: int) -> int:
+        """Both, as for an answer that was never given before."""
+        return self.renew(self.remember(value))
+
+    def remember(self, value: int) -> int:
+        """The subset that stands for the answer from now on: a bitmap, or where it has one answer, that."""
+        return self.permanent.randomize(value)
+
+    def renew(self, remembered: int) -> int:
+        """An answer of the subset, or another one: both are always drawn, and all answers put in order."""
+        own, other = below(self.size), self.size + below(self.answers - self.size)
+        digits = format(self._subset(remembered), f"0{self.answers}b")
+        ordered = sorted(range(self.answers), key=digits[::-1].__getitem__, reverse=True)
+        return ordered[(other, own)[coin(self.inside)]]
+
+    def remembered(self, subset: Iterable[int]) -> int:
+        """Some answers, as they are remembered."""
+        bits = sum(1 << answer for answer in subset)
+        return bits if isinstance(self._inner, SubsetSelection) else bits.bit_length() - 1
+
+    def _subset(self, remembered: int) -> int:
+        """What is remembered, as a bitmap."""
+        return remembered if isinstance(self._inner, SubsetSelection) else 1 << remembered
+
+    def _named(self, remembered: Fraction) -> Fraction:
+        """The chance that an answer is named which is remembered with a chance."""
+        return self.low + (self.high - self.low) * remembered
+
+    def probability(self, payload: int, value: int) -> Fraction:
+        """By the chance that the answer is remembered: over the slots of a set, of which each is as likely."""
+        slots = self.permanent.answers(value) if isinstance(self.permanent, PadAndSample) else [value]
+        inner = self._inner
+        assert isinstance(inner, SubsetSelection | RandomizedResponse)
+        kept = sum((inner.p if payload == answer else inner.q for answer in slots), Fraction(0)) / len(slots)
+        return self._named(kept)
+
+    def payloads(self) -> Iterator[int]:
+        """All answers."""
+        return iter(range(self.answers))
+
+    def parameters(self) -> dict[str, int]:
+        """Those of the first, and the threshold of the second."""
+        return {f"permanent_{name}": value for name, value in self.permanent.parameters().items()} | {
+            "inside": self.inside
+        }
