@@ -124,12 +124,12 @@ class Calls:
         """A method with many answers, which it yields or writes itself; asked for by one message, or by a stream."""
         most = _LASTING.get(method)
 
-        async def lasts(messages: object, context: _Context) -> None:
+        async def lasts(_messages: object, context: _Context) -> None:
             if most is not None and self._lasting[method] >= most:
                 await refuse(context, TOO_MANY_CALLS)
             self._lasting[method] += 1
             try:
-                answers = behaviour(await self.read(context) if asked else messages, context)
+                answers = behaviour(await self.read(context) if asked else _messages_of(context), context)
                 if isinstance(answers, AsyncGenerator):
                     async with aclosing(answers):
                         async for answer in answers:
@@ -143,6 +143,12 @@ class Calls:
                 self._lasting[method] -= 1
 
         return lasts
+
+
+async def _messages_of(context: _Context) -> AsyncGenerator[Any, None]:
+    """The messages of a call. gRPC's own iterator of them holds itself: a cycle for every call."""
+    while (message := await context.read()) is not grpc.aio.EOF:
+        yield message
 
 
 async def _refused(context: _Context, refusal: Refusal) -> None:

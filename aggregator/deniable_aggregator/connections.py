@@ -139,7 +139,11 @@ def _socket(file: int) -> Iterator[socket.socket | None]:
     """A second handle of a socket, which keeps it from becoming another one meanwhile; None where a file is none."""
     own = None
     with contextlib.suppress(OSError):
-        own = socket.socket(socket.AF_INET6, socket.SOCK_STREAM, 0, fileno=os.dup(file))
+        second = os.dup(file)
+        try:
+            own = socket.socket(socket.AF_INET6, socket.SOCK_STREAM, 0, fileno=second)
+        except OSError:
+            os.close(second)
     try:
         yield own
     finally:
