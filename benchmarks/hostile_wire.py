@@ -75,6 +75,8 @@ class Wire:
     def __init__(self, port: int, window: int | None = None) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), 10)
         self._socket.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN | select.POLLOUT)
         self._stream = -1
         self._window = window
         self.open = True
@@ -111,12 +113,12 @@ class Wire:
         """Send bytes, as far as they are taken; what is answered is read, and thrown away."""
         view = memoryview(what)
         while view and self.open:
-            readable, writable, _ = select.select([self._socket], [self._socket], [], seconds)
-            if readable:
+            ready = self._poll.poll(1000 * seconds)
+            if not ready:
+                return
+            if ready[0][1] & ~select.POLLOUT:
                 self.hear()
-            if not writable:
-                if not readable:
-                    return
+            if not ready[0][1] & select.POLLOUT:
                 continue
             try:
                 view = view[self._socket.send(view) :]

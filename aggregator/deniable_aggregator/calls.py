@@ -20,9 +20,10 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeAlias
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from deniable_aggregator.ingest.ending import forget_soon, refuse
-from deniable_aggregator.ingest.refusal import NO_MESSAGE, TOO_MANY_CALLS, TOO_SLOW, Refusal
+from deniable_aggregator.ingest.refusal import NO_MESSAGE, NOT_A_REQUEST, TOO_MANY_CALLS, TOO_SLOW, Refusal
 
 __all__ = ["Calls"]
 
@@ -83,15 +84,18 @@ class Calls:
         if len(unread) >= self._most_unread:
             self._end(next(iter(unread)), TOO_MANY_CALLS)
         unread[context] = asyncio.get_running_loop().time()
+        refusal = NO_MESSAGE
         try:
             message = await context.read()
         except grpc.aio.AbortError as error:
             forget_soon(error)
             raise
+        except DecodeError:  # gRPC would log it at length, as often as somebody likes
+            message, refusal = grpc.aio.EOF, NOT_A_REQUEST
         finally:
             unread.pop(context, None)
         if message is grpc.aio.EOF:
-            await refuse(context, NO_MESSAGE)
+            await refuse(context, refusal)
         return message
 
     def _end(self, context: _Context, refusal: Refusal) -> None:
@@ -147,12 +151,21 @@ class Calls:
 
 async def _messages_of(context: _Context) -> AsyncGenerator[Any, None]:
     """The messages of a call. gRPC's own iterator of them holds itself: a cycle for every call."""
-    while (message := await context.read()) is not grpc.aio.EOF:
-        yield message
+    malformed = False
+    while not malformed:
+        try:
+            message = await context.read()
+        except DecodeError:
+            malformed = True
+        else:
+            if message is grpc.aio.EOF:
+                return
+            yield message
+    await refuse(context, NOT_A_REQUEST)
 
 
 async def _refused(context: _Context, refusal: Refusal) -> None:
-    with suppress(grpc.aio.AbortError):
+    with suppress(grpc.aio.AbortError, asyncio.CancelledError):
         await refuse(context, refusal)
 
 

@@ -25,6 +25,7 @@ from deniable.collection import Collection
 from deniable_aggregator.access import Access
 from deniable_aggregator.calls import Calls
 from deniable_aggregator.connections import Guard, places
+from deniable_aggregator.giving_back import keep_giving_back
 from deniable_aggregator.health import Health
 from deniable_aggregator.ingest import (
     NAME,
@@ -55,21 +56,24 @@ _STORE_CHECK_SECONDS = 0.5
 _CANCEL_SECONDS = 0.1
 _MOST_CALLS = 32_000
 """Of a process, at a time: as many as may wait to be stored, and half as many whose answers nobody takes."""
-_UNREAD_BYTES = 32 << 20
+_UNREAD_BYTES = 16 << 20
 """Messages that have not come wholly are given so much memory together."""
 _LEAST_UNREAD = 16
 _LAST_WORD_SECONDS = 1.0
 """When everything is stored, calls have this long to take their answers; those that watch something are cut."""
 
 OPTIONS: tuple[tuple[str, int], ...] = (
-    # The batcher bounds what waits, and says so in words; gRPC's own bound refuses sooner, and without.
-    ("grpc.server.max_pending_requests", 1000),
-    ("grpc.server.max_pending_requests_hard_limit", 2000),
-    ("grpc.max_concurrent_streams", 200),
+    # The batcher bounds what waits to be stored, and says so in words. What this loop has not even looked at is for
+    # gRPC to keep, with whatever has come of its messages: few of each listener.
+    ("grpc.server.max_pending_requests", 250),
+    ("grpc.server.max_pending_requests_hard_limit", 500),
+    ("grpc.max_concurrent_streams", 100),
     ("grpc.max_metadata_size", 8192),
     ("grpc.absolute_max_metadata_size", 16384),
     # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes.
+    ("grpc.http2.lookahead_bytes", 16_384),
     ("grpc.http2.bdp_probe", 0),
+    ("grpc.experimental.tcp_max_read_chunk_size", 65_536),
     # Devices come and go. One that says nothing at first is gone after ten seconds, one that vanished is noticed
     # after two minutes, one that is silent is asked to connect again; one that pings more than twice a minute is not
     # a device.
@@ -220,7 +224,8 @@ class Server:
             raise
         guard = Guard(self.port, places())
         self._background = [
-            asyncio.create_task(watch) for watch in (self._watch_store(), self._calls.keep(), guard.keep())
+            asyncio.create_task(watch)
+            for watch in (self._watch_store(), self._calls.keep(), guard.keep(), keep_giving_back())
         ]
         if self._settings.folds:
             self._background.append(asyncio.create_task(self.store.keep_folding()))

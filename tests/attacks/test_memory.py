@@ -81,7 +81,7 @@ async def _checked(client: Client, message: bytes) -> None:
 
 
 async def _asked(client: Client, message: bytes) -> None:
-    stub = estimate_service_pb2_grpc.EstimateServiceStub(client.channel)
+    stub: Any = estimate_service_pb2_grpc.EstimateServiceStub(client.channel)
     with pytest.raises(grpc.aio.AioRpcError):
         await stub.ListEstimates(estimate_service_pb2.ListEstimatesRequest(collection="x" * 1000))
 
@@ -134,7 +134,7 @@ LAYOUTS = [
 
 def largest(layout: Layout) -> SubmitReportsRequest:
     """The largest batch of a collection: every metric is answered, by the column that says most."""
-    rows, wide = b"", {}
+    rows, wide = b"", dict[str, WideRow]()
     for number, (metric, shape) in enumerate(layout.columns):
         if isinstance(shape, Bitmap) and shape.wide:
             wide.setdefault(metric, WideRow(column=number, payload=bytes(-(-shape.size // 8))))
@@ -239,7 +239,7 @@ def test_of_calls_that_withhold_their_message_the_oldest_go(tmp_path: Path) -> N
             assert most * server._message_bytes <= serving_module._UNREAD_BYTES
             waiting = unfinished(client, 1)
             await until(lambda: calls.unread == 1)
-            for each in (client, other):  # a connection has at most 200 calls at a time
+            for each in (client, other):  # a connection has at most 100 calls at a time
                 waiting += unfinished(each, (most - len(waiting)) // (1 if each is other else 2))
             await until(lambda: calls.unread == most)
             assert await client.submit(request((0, 1))) is False
@@ -259,9 +259,9 @@ def test_of_streams_the_quietest_goes(tmp_path: Path) -> None:
     """One stream more than there is room for ends the one that has been quiet for longest, after its answers."""
 
     async def crowd() -> None:
-        async with serving(tmp_path) as (_, client):
+        async with serving(tmp_path) as (server, client), connected(server.port) as other:
             message = StreamReportsRequest(sequence=1, batches=[request((0, 1))]).SerializeToString()
-            streams = [client.stream() for _ in range(128)]
+            streams = [each.stream() for each in (client, other) for _ in range(64)]
             for stream in streams:
                 await stream.write(message)
                 assert (await next_answer(stream)).sequence == 1
@@ -283,8 +283,9 @@ def test_watchers_are_bounded(tmp_path: Path) -> None:
     """So many watch at a time; one more is told when to come again, and has its place when another has left."""
 
     async def watch() -> None:
-        async with serving(tmp_path) as (server, client):
+        async with serving(tmp_path) as (server, client), connected(server.port) as other:
             health = health_pb2_grpc.HealthStub(client.channel)
+            elsewhere = health_pb2_grpc.HealthStub(other.channel)
 
             async def first(call: Any) -> Any:
                 return await asyncio.wait_for(call.read(), DEADLINE)
@@ -293,7 +294,7 @@ def test_watchers_are_bounded(tmp_path: Path) -> None:
             for watcher in watchers:
                 assert (await first(watcher)).status == health_pb2.HealthCheckResponse.SERVING
             with pytest.raises(grpc.aio.AioRpcError) as error:
-                await first(health.Watch(health_pb2.HealthCheckRequest()))
+                await first(elsewhere.Watch(health_pb2.HealthCheckRequest()))
             assert Told.by(error.value).reason == "TOO_MANY_CALLS"
             watchers[0].cancel()
             await until(lambda: server._calls._lasting["/grpc.health.v1.Health/Watch"] < 100)

@@ -28,6 +28,9 @@ async def refuse(context: grpc.aio.ServicerContext[Any, Any], refusal: Refusal) 
     except grpc.aio.AbortError as error:
         forget_soon(error)
         raise
+    except grpc.aio.BaseError:
+        pass  # whoever called has left before the answer, which gRPC would log at length
+    raise asyncio.CancelledError
 
 
 def forget_soon(error: grpc.aio.AbortError) -> None:
