@@ -56,6 +56,9 @@ _STORE_CHECK_SECONDS = 0.5
 _CANCEL_SECONDS = 0.1
 _MOST_CALLS = 32_000
 """Of a process, at a time: as many as may wait to be stored, and half as many whose answers nobody takes."""
+_MOST_PENDING = 1600
+"""Calls that the loop has not even looked at are for gRPC to keep, with whatever has come of their messages. The
+batcher bounds what waits to be stored, and says so in words; here calls are cut."""
 _UNREAD_BYTES = 16 << 20
 """Messages that have not come wholly are given so much memory together."""
 _LEAST_UNREAD = 16
@@ -63,10 +66,6 @@ _LAST_WORD_SECONDS = 1.0
 """When everything is stored, calls have this long to take their answers; those that watch something are cut."""
 
 OPTIONS: tuple[tuple[str, int], ...] = (
-    # The batcher bounds what waits to be stored, and says so in words. What this loop has not even looked at is for
-    # gRPC to keep, with whatever has come of its messages: few of each listener.
-    ("grpc.server.max_pending_requests", 250),
-    ("grpc.server.max_pending_requests_hard_limit", 500),
     ("grpc.max_concurrent_streams", 100),
     ("grpc.max_metadata_size", 8192),
     ("grpc.absolute_max_metadata_size", 16384),
@@ -296,6 +295,8 @@ class Server:
             ("grpc.so_reuseport", int(settings.reuse_port)),
             ("grpc.max_receive_message_length", self._message_bytes),
             ("grpc.max_allowed_incoming_connections", places() // settings.listeners),
+            ("grpc.server.max_pending_requests", _MOST_PENDING // settings.listeners // 2),
+            ("grpc.server.max_pending_requests_hard_limit", _MOST_PENDING // settings.listeners),
         )
         listener = grpc.aio.server(
             interceptors=guards, options=options, maximum_concurrent_rpcs=_MOST_CALLS // settings.listeners
