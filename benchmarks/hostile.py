@@ -39,11 +39,11 @@ _REPORTS = 20
 _TEXT = """\
 # Hostile callers
 
-One worker, attacked for {seconds} s by a process that tries {shapes} shapes of attack (messages of as many fields as
-fit, messages withheld, calls without a message, silent connections, watches, answers that are not taken, headers,
-resets, control frames, compressed messages, streams of empty batches, noise) at sizes up to 2^20, and stays with those
-that take most. An honest device sends a batch of {reports} reports {pace} times a second, each over a connection of its
-own, on the same machine; what does not get through is sent again.
+One worker, attacked for {seconds} s by a process that tries {shapes} shapes of attack (messages of as many
+fields as fit, messages withheld, calls without a message, silent connections, watches, answers that are not
+taken, headers, resets, control frames, compressed messages, streams of empty batches, noise) at sizes up to
+2^20, and stays with those that take most. An honest device sends a batch of {reports} reports {pace} times a
+second, each over a connection of its own, on the same machine; what does not get through is sent again.
 
 | | before | during | after |
 |---|---|---|---|
