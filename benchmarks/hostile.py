@@ -32,7 +32,8 @@ __all__ = ["Found", "attacked", "main", "measure"]
 _SUBMIT = "/deniable.v1.ReportService/SubmitReports"
 _SECONDS = 60
 _CALM_SECONDS = 15
-_SETTLE_SECONDS = 10
+_SETTLE_SECONDS = 30
+_AGAIN_SECONDS = 0.5
 _PACE = 20
 _WARM_CALLS = 500
 _REPORTS = 20
@@ -99,7 +100,7 @@ class _Device:
                     await call(message, timeout=30)
                 except grpc.aio.AioRpcError:
                     self.again += 1
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(_AGAIN_SECONDS)
                 else:
                     self.seconds.append(time.monotonic() - began)
                     return

@@ -56,7 +56,7 @@ _STORE_CHECK_SECONDS = 0.5
 _CANCEL_SECONDS = 0.1
 _MOST_CALLS = 32_000
 """Of a process, at a time: as many as may wait to be stored, and half as many whose answers nobody takes."""
-_MOST_PENDING = 1600
+_MOST_PENDING = 4000
 """Calls that the loop has not even looked at are for gRPC to keep, with whatever has come of their messages. The
 batcher bounds what waits to be stored, and says so in words; here calls are cut."""
 _UNREAD_BYTES = 16 << 20
@@ -66,7 +66,6 @@ _LAST_WORD_SECONDS = 1.0
 """When everything is stored, calls have this long to take their answers; those that watch something are cut."""
 
 OPTIONS: tuple[tuple[str, int], ...] = (
-    ("grpc.max_concurrent_streams", 100),
     ("grpc.max_metadata_size", 8192),
     ("grpc.absolute_max_metadata_size", 16384),
     # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes.
