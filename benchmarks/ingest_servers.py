@@ -35,7 +35,7 @@ from deniable_aggregator.planning.fleet import reported
 from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import EmbeddedStore
 
-__all__ = ["COLLECTION", "METRICS", "SIZES", "batch", "freshened"]
+__all__ = ["COLLECTION", "METRICS", "SIZES", "TEXT", "batch", "freshened"]
 
 DAY = 86400
 METRICS = 50
@@ -55,7 +55,7 @@ def _metric(number: int) -> str:
     return f'[metrics.m{number:02}]\ndescription = "A metric"\nepsilon = 1.0\n{kind}\n'
 
 
-_TEXT = f"""
+TEXT = f"""
 [collection]
 name = "bench"
 epoch = "1d"
@@ -66,7 +66,8 @@ epoch = {METRICS}.0
 platform = ["linux", "macos", "windows"]
 channel = ["stable", "beta"]
 {"".join(map(_metric, range(METRICS)))}"""
-COLLECTION = Collection.loads(_TEXT)
+"""The collection, as a file has it."""
+COLLECTION = Collection.loads(TEXT)
 """Fifty metrics, in six segments: booleans, categories of 5, 16 and 40 values, numbers."""
 _VALUES: tuple[Any, ...] = (True, "v1", "v1", "v1", 42)
 
@@ -118,7 +119,7 @@ def freshened(catalog: Catalog) -> Sequence[server.AddService]:
 def _whole(directory: Path, number: int) -> None:
     directory.mkdir()
     file = directory / "metrics.toml"
-    file.write_text(_TEXT)
+    file.write_text(TEXT)
     settings = server.Settings(listen="127.0.0.1:0", data_dir=directory / "data")
     from benchmarks.ingest_servers import freshened as findable  # a worker could not import it from __main__
 

@@ -46,6 +46,11 @@ class Running:
             raise RuntimeError(f"{module} {' '.join(arguments)} did not start")
         self.port = int(line)
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     def cpu_seconds(self) -> float:
         """Processor time of all its processes."""
         return cpu_seconds(set(tree(self._process.pid)))

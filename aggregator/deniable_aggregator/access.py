@@ -27,6 +27,7 @@ from typing import Any, NoReturn, TypeAlias
 import grpc
 
 from deniable_aggregator.ingest import NAME
+from deniable_aggregator.ingest.ending import refuse as refuse_call
 from deniable_aggregator.ingest.refusal import Refusal
 
 __all__ = ["Access"]
@@ -37,7 +38,6 @@ _LINE = re.compile(rf"({REPORT}|{READ})\s+([0-9a-fA-F]{{64}})(\s.*)?")
 _OPEN = ("/grpc.health.v1.Health/",)
 _LOOK_SECONDS = 1.0
 """How often the file is looked at: a line that is taken out stops working as soon."""
-_DETAILS = "grpc-status-details-bin"
 
 _NO_TOKEN = Refusal(grpc.StatusCode.UNAUTHENTICATED, "NO_TOKEN", "a bearer token is needed here, and it is not known")
 _OTHER_SCOPE = Refusal(grpc.StatusCode.PERMISSION_DENIED, "OTHER_SCOPE", "this token is not good for that")
@@ -144,8 +144,7 @@ def _read(file: Path) -> dict[bytes, set[str]]:
 
 def _refusing(refusal: Refusal) -> _Handler:
     async def refuse(_requests: Any, context: grpc.aio.ServicerContext[Any, Any]) -> NoReturn:
-        details = (_DETAILS, refusal.status().SerializeToString())
-        await context.abort(refusal.code, refusal.message, trailing_metadata=(details,))
+        await refuse_call(context, refusal)
 
     # On the wire every call is a stream of requests: whatever it is, it is refused before any is read.
     return grpc.stream_stream_rpc_method_handler(refuse)

@@ -23,6 +23,10 @@ from grpc_reflection.v1alpha import reflection
 
 from deniable.collection import Collection
 from deniable_aggregator.access import Access
+from deniable_aggregator.calls import Calls
+from deniable_aggregator.connections import Guard, places
+from deniable_aggregator.giving_back import keep_giving_back
+from deniable_aggregator.health import Health
 from deniable_aggregator.ingest import (
     NAME,
     Batcher,
@@ -34,6 +38,7 @@ from deniable_aggregator.ingest import (
     Layout,
     ReportService,
 )
+from deniable_aggregator.ingest.bounds import most_bytes
 from deniable_aggregator.store import Durability, EmbeddedStore, Level, Store, StoreError
 
 __all__ = ["AddService", "Aggregator", "Attachment", "Server", "Settings", "ended", "fastest_loop", "layout_of"]
@@ -47,22 +52,33 @@ Attachment = Callable[["Aggregator"], contextlib.AbstractAsyncContextManager[Non
 """What runs beside a server on its loop, from when it listens to when it drains: the web site, for one."""
 
 _SYNCED = Durability(Level.FSYNC)
-_MOST_MESSAGE_BYTES = 1 << 20
 _STORE_CHECK_SECONDS = 0.5
 _CANCEL_SECONDS = 0.1
+_MOST_CALLS = 32_000
+"""Of a process, at a time: as many as may wait to be stored, and half as many whose answers nobody takes."""
+_MOST_PENDING = 4000
+"""Calls that the loop has not even looked at are for gRPC to keep, with whatever has come of their messages. The
+batcher bounds what waits to be stored, and says so in words; here calls are cut."""
+_UNREAD_BYTES = 16 << 20
+"""Messages that have not come wholly are given so much memory together."""
+_LEAST_UNREAD = 16
 _LAST_WORD_SECONDS = 1.0
 """When everything is stored, calls have this long to take their answers; those that watch something are cut."""
 
 OPTIONS: tuple[tuple[str, int], ...] = (
-    ("grpc.max_receive_message_length", _MOST_MESSAGE_BYTES),
-    # The batcher bounds what waits, and says so in words; gRPC's own bound refuses sooner, and without.
-    ("grpc.server.max_pending_requests", 100_000),
-    ("grpc.server.max_pending_requests_hard_limit", 100_000),
-    # Devices come and go. One that vanished is noticed after two minutes, one that is silent is asked to
-    # connect again; one that pings more than twice a minute is not a device.
+    ("grpc.max_metadata_size", 8192),
+    ("grpc.absolute_max_metadata_size", 16384),
+    # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes.
+    ("grpc.http2.lookahead_bytes", 16_384),
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.experimental.tcp_max_read_chunk_size", 65_536),
+    # Devices come and go. One that says nothing at first is gone after ten seconds, one that vanished is noticed
+    # after two minutes, one that is silent is asked to connect again; one that pings more than twice a minute is not
+    # a device.
+    ("grpc.server_handshake_timeout_ms", 10_000),
     ("grpc.keepalive_time_ms", 100_000),
     ("grpc.keepalive_timeout_ms", 20_000),
-    ("grpc.max_connection_idle_ms", 600_000),
+    ("grpc.max_connection_idle_ms", 120_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 30_000),
 )
 
@@ -164,8 +180,10 @@ class Server:
         self._attachments = attachments
         self._attached = contextlib.AsyncExitStack()
         self._embedded = EmbeddedStore(settings.data_dir) if settings.data_dir else None
-        self._health = health.aio.HealthServicer()
+        self._health = Health()
         self._background: list[asyncio.Task[None]] = []
+        self._calls = Calls(1)
+        self._message_bytes = 0
         self._grpc: list[grpc.aio.Server] = []
         self._door: Door | None = None
         self._reports: ReportService | None = None
@@ -204,7 +222,11 @@ class Server:
             await self._stop(0)
             await self._close_store()
             raise
-        self._background = [asyncio.create_task(self._watch_store())]
+        guard = Guard(self.port, places())
+        self._background = [
+            asyncio.create_task(watch)
+            for watch in (self._watch_store(), self._calls.keep(), guard.keep(), keep_giving_back())
+        ]
         if self._settings.folds:
             self._background.append(asyncio.create_task(self.store.keep_folding()))
 
@@ -213,6 +235,12 @@ class Server:
         assert self._door, "the aggregator has not been started"
         self._layouts = tuple(layouts)
         self._door.replace(self._layouts)
+        if most_bytes(self._door.bound) > self._message_bytes:
+            _LOG.error(
+                "a batch may have %d bytes now, and this process takes messages of %d: start it again",
+                self._door.bound.size,
+                self._message_bytes,
+            )
 
     async def drain(self, grace: float | None = None) -> None:
         """End without losing anything, within the grace period; or within so many seconds, if that is less."""
@@ -221,7 +249,7 @@ class Server:
         assert self._reports
         for task in self._background:
             await ended(task)
-        await self._health.enter_graceful_shutdown()
+        self._health.end()
         await self._attached.aclose()
         ending = asyncio.create_task(self._stop(grace))
         with contextlib.suppress(TimeoutError):
@@ -250,10 +278,12 @@ class Server:
         batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._door = Door(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
+        self._message_bytes = most_bytes(self._door.bound)
+        self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD))
         guards = settings.access.guards()
         self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
         for name in self._names:
-            await self._health.set(name, HealthCheckResponse.SERVING)
+            self._health.set(name, HealthCheckResponse.SERVING)
         for listener in self._grpc:
             await listener.start()
 
@@ -261,9 +291,20 @@ class Server:
         """One of the gRPC servers; the first one settles the port."""
         settings = self._settings
         assert self._reports
-        options = (*OPTIONS, ("grpc.so_reuseport", int(settings.reuse_port)))
-        listener = grpc.aio.server(interceptors=guards, options=options)
+        options = (
+            *OPTIONS,
+            ("grpc.so_reuseport", int(settings.reuse_port)),
+            ("grpc.max_receive_message_length", self._message_bytes),
+            ("grpc.max_allowed_incoming_connections", places() // settings.listeners),
+            ("grpc.server.max_pending_requests", _MOST_PENDING // settings.listeners // 2),
+            ("grpc.server.max_pending_requests_hard_limit", _MOST_PENDING // settings.listeners),
+        )
+        listener = grpc.aio.server(
+            interceptors=guards, options=options, maximum_concurrent_rpcs=_MOST_CALLS // settings.listeners
+        )
         listener.add_registered_method_handlers = _not_registered  # type: ignore[method-assign]
+        through = self._calls.through(listener.add_generic_rpc_handlers)
+        listener.add_generic_rpc_handlers = through  # type: ignore[method-assign,assignment]
         self._reports.add_to(listener)
         names = [NAME, *(add(listener, self.store) for add in self._services)]
         add_HealthServicer_to_server(self._health, listener)
@@ -285,7 +326,7 @@ class Server:
             except StoreError:
                 status = HealthCheckResponse.NOT_SERVING
             for name in self._names:
-                await self._health.set(name, status)
+                self._health.set(name, status)
             await asyncio.sleep(_STORE_CHECK_SECONDS)
 
 

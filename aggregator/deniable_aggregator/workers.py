@@ -35,6 +35,7 @@ from typing import Any, NamedTuple, Protocol
 from deniable import CollectionError
 from deniable_aggregator import desk
 from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.connections import raise_file_limit
 from deniable_aggregator.desk import passing
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
 from deniable_aggregator.processors import processors_of, take_turns
@@ -56,11 +57,12 @@ _LISTENERS = 8
 """Of each worker (measured with one worker: two take 1.17 times the calls of one, four 1.25 times, eight 1.07 times
 those of four)."""
 _COLLECT = (20_000, 20, 100)
-"""When the collector looks for cycles. Calls leave none, but while many are in flight it looks at all of them again
-and again (measured: 4% of the time)."""
-_MALLOC = {"MALLOC_TOP_PAD_": str(4 << 20)}
+"""When the collector looks for cycles. Calls leave none, however they end (tests/attacks/test_memory.py), but while
+many are in flight it looks at all of them again and again (measured: 4% of the time)."""
+_MALLOC = {"MALLOC_TOP_PAD_": str(4 << 20), "MALLOC_ARENA_MAX": "2"}
 """Has glibc keep some free memory for the arrays of the next flush: to give it back and ask for it again takes as
-long as adding up (for 140 batches of 50 reports 570 microseconds against 250)."""
+long as adding up (for 140 batches of 50 reports 570 microseconds against 250). Not for every thread of gRPC's,
+though: after a flood each of them kept what it had."""
 _ORPHANED_SECONDS = 1.0
 """For draining when the supervisor is gone, and most likely the store with it."""
 _LAST_SECONDS = 5.0
@@ -426,6 +428,7 @@ async def _supervise(supervisor: Supervisor, ready: Callable[[], None]) -> None:
 
 def serve(supervisor: Supervisor, ready: Callable[[], None]) -> None:
     """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come."""
+    raise_file_limit()
     _run(_supervise(supervisor, ready))
 
 
@@ -464,6 +467,7 @@ async def _work(link: _Link, make: _Make) -> None:
     orders: Orders | None = await link.hear()
     if orders is None:
         return  # the supervisor is gone already
+    raise_file_limit()
     take_turns(orders.processor)
     catalog = Catalog(collections_of(orders.texts))
     server = make(orders, catalog)

@@ -14,8 +14,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from deniable_aggregator.ingest.bounds import Bound, bound_of, digest_of
 from deniable_aggregator.ingest.layout import Layout
-from deniable_aggregator.ingest.refusal import UNKNOWN_COLLECTION, Refusal, epoch_too_new, epoch_too_old, malformed
+from deniable_aggregator.ingest.refusal import (
+    TOO_LARGE,
+    UNKNOWN_COLLECTION,
+    Refusal,
+    epoch_too_new,
+    epoch_too_old,
+    malformed,
+)
 from deniable_aggregator.ingest.rows import ROW_BYTES, Batch, Table
 from deniable_aggregator.store import ID_BYTES, Window
 
@@ -73,12 +81,20 @@ class Door:
     def __init__(self, layouts: Iterable[Layout], calendar: Calendar) -> None:
         self._calendar = calendar
         self._by_digest: dict[int, _Accepted] = {}
+        self.bound = Bound(0, 0)
+        """What no batch of a known layout exceeds."""
         self.replace(layouts)
 
     def replace(self, layouts: Iterable[Layout]) -> None:
         """Know these layouts, and no others; batches that are in are not touched."""
         known = self._by_digest
         self._by_digest = {layout.digest: known.get(layout.digest) or _Accepted(layout) for layout in layouts}
+        self.bound = bound_of(accepted.table.layout for accepted in self._by_digest.values())
+
+    def too_large(self, message: bytes) -> Refusal:
+        """Why a message beyond the bound is refused: a device whose collection is not known here keeps its batch."""
+        digest = digest_of(message)
+        return TOO_LARGE if digest is None or digest in self._by_digest else UNKNOWN_COLLECTION
 
     def admit(self, request: SubmitReportsRequest) -> Batch | Refusal:
         """The batch of a request, with rows that have not been looked at; or why it is refused."""
@@ -87,8 +103,7 @@ class Door:
             return UNKNOWN_COLLECTION
         table, batch_id, rows, segment = accepted.table, request.batch_id, request.rows, request.segment
         wide = request.wide_rows
-        wide_rows = [(row.column, row.payload) for row in wide] if wide else _NO_ROWS
-        reports = len(rows) // ROW_BYTES + len(wide_rows)
+        reports = len(rows) // ROW_BYTES + len(wide)
         if len(batch_id) != ID_BYTES:
             return malformed([("batch_id", f"has {ID_BYTES} bytes")])
         if segment >= table.layout.segments:
@@ -104,6 +119,7 @@ class Door:
         epoch = request.epoch
         window = accepted.windows.get(epoch)
         if window is not None:
+            wide_rows = [(row.column, row.payload) for row in wide] if wide else _NO_ROWS
             return Batch(batch_id, table, window, segment, rows, wide_rows)
         return epoch_too_old(accepted.epochs) if epoch < accepted.epochs.start else epoch_too_new(accepted.epochs)
 

@@ -7,6 +7,8 @@
 | an epoch that is not accepted | OUT_OF_RANGE        | EPOCH_TOO_OLD,     | BadRequest: epoch; the metadata  |
 |                               |                     | EPOCH_TOO_NEW      | of ErrorInfo has the accepted    |
 | too much is waiting           | RESOURCE_EXHAUSTED  | BUSY               | RetryInfo                        |
+| too many calls are open       | RESOURCE_EXHAUSTED  | TOO_MANY_CALLS     | RetryInfo                        |
+| the message does not come     | DEADLINE_EXCEEDED   | TOO_SLOW           | RetryInfo                        |
 | the store is away or full     | UNAVAILABLE         | STORE_UNAVAILABLE  | RetryInfo                        |
 | the aggregator is ending      | UNAVAILABLE         | DRAINING           | RetryInfo                        |
 
@@ -19,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
@@ -32,7 +35,11 @@ __all__ = [
     "DOMAIN",
     "DRAINING",
     "NOT_A_REQUEST",
+    "NO_MESSAGE",
     "STORE_UNAVAILABLE",
+    "TOO_LARGE",
+    "TOO_MANY_CALLS",
+    "TOO_SLOW",
     "UNKNOWN_COLLECTION",
     "Fault",
     "Refusal",
@@ -71,6 +78,10 @@ class Refusal:
         number: int = self.code.value[0]
         return number
 
+    def details(self) -> bytes:
+        """The status as it travels; the same refusal is put into bytes once."""
+        return _details(self)
+
     def status(self) -> Status:
         """What travels to the device, beside the code and the message."""
         status = Status(code=self.number, message=self.message)
@@ -83,6 +94,12 @@ class Refusal:
             delay.FromTimedelta(self.retry_after)
             status.details.append(_any(RetryInfo(retry_delay=delay)))
         return status
+
+
+@lru_cache(maxsize=1024)
+def _details(refusal: Refusal) -> bytes:
+    text: bytes = refusal.status().SerializeToString()
+    return text
 
 
 def _any(message: Message) -> Any:
@@ -115,6 +132,8 @@ def _epoch(reason: str, message: str, accepted: range) -> Refusal:
 
 
 NOT_A_REQUEST = malformed([("request", "not a message of this method")])
+NO_MESSAGE = malformed([("request", "the call ended without a message")])
+TOO_LARGE = malformed([("request", "longer than any batch of the collections that are served, or of more fields")])
 UNKNOWN_COLLECTION = Refusal(
     StatusCode.FAILED_PRECONDITION,
     "UNKNOWN_COLLECTION",
@@ -126,6 +145,18 @@ BUSY = Refusal(
     "BUSY",
     "too many batches are waiting to be stored",
     retry_after=timedelta(seconds=2),
+)
+TOO_MANY_CALLS = Refusal(
+    StatusCode.RESOURCE_EXHAUSTED,
+    "TOO_MANY_CALLS",
+    "too many calls of this kind are open",
+    retry_after=timedelta(seconds=10),
+)
+TOO_SLOW = Refusal(
+    StatusCode.DEADLINE_EXCEEDED,
+    "TOO_SLOW",
+    "the message of this call has not come in time",
+    retry_after=timedelta(seconds=10),
 )
 STORE_UNAVAILABLE = Refusal(
     StatusCode.UNAVAILABLE,

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
-from functools import lru_cache
-from typing import NoReturn
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -25,8 +23,10 @@ from deniable.v1.report_service_pb2 import (
 )
 from deniable_aggregator.ingest.admission import Door
 from deniable_aggregator.ingest.batcher import Batcher, Ticket
+from deniable_aggregator.ingest.bounds import Bound
+from deniable_aggregator.ingest.ending import refuse
 from deniable_aggregator.ingest.flush import Outcome, Stored
-from deniable_aggregator.ingest.refusal import DRAINING, NOT_A_REQUEST, Refusal, malformed
+from deniable_aggregator.ingest.refusal import DRAINING, NOT_A_REQUEST, TOO_MANY_CALLS, Refusal, malformed
 from deniable_aggregator.ingest.stats import IngestStats
 
 __all__ = ["NAME", "ReportService"]
@@ -36,11 +36,12 @@ NAME = report_service_pb2.DESCRIPTOR.services_by_name["ReportService"].full_name
 
 _STORED = SubmitReportsResponse().SerializeToString()
 _STORED_BEFORE = SubmitReportsResponse(duplicate=True).SerializeToString()
-_DETAILS = "grpc-status-details-bin"
 _MOST_IN_FLIGHT = 4000
 """So many batches of one stream may be unanswered; then its messages stay with the sender. Four full flushes:
 one is being stored while the next gathers, and messages are not cut to fit."""
 _MOST_OF_A_MESSAGE = 1000
+_MOST_STREAMS = 128
+"""So many gateways a process; one more ends the stream that has been quiet for longest."""
 _TOO_MANY = malformed([("batches", f"a message has 1 to {_MOST_OF_A_MESSAGE}")])
 
 
@@ -52,6 +53,12 @@ class ReportService:
         self._batcher = batcher
         self._stats = stats
         self._draining = asyncio.Event()
+        self._streams: dict[_Stream, None] = {}
+
+    @property
+    def bound(self) -> Bound:
+        """What no batch exceeds."""
+        return self._door.bound
 
     def add_to(self, server: grpc.aio.Server) -> None:
         """Have a server that has not started offer this service."""
@@ -74,40 +81,59 @@ class ReportService:
             self._stats.refuse(ticket)
         return ticket
 
+    def _taken(self, message: bytes) -> Ticket | Refusal:
+        """Let a batch in that has not been looked at, or not."""
+        if self._door.bound.holds(message):
+            try:
+                request = SubmitReportsRequest.FromString(message)
+            except DecodeError:
+                refusal = NOT_A_REQUEST
+            else:
+                return self.take(request)
+        else:
+            refusal = self._door.too_large(message)
+        self._stats.refuse(refusal)
+        return refusal
+
     async def _submit_reports(self, message: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
-        try:
-            request = SubmitReportsRequest.FromString(message)
-        except DecodeError:
-            self._stats.refuse(NOT_A_REQUEST)
-            await _abort(context, NOT_A_REQUEST)
-        ticket = self.take(request)
+        ticket = self._taken(message)
         outcome = ticket if isinstance(ticket, Refusal) else (await ticket.outcomes)[ticket.place]
         if outcome is Stored.NOW:
             return _STORED
         if isinstance(outcome, Refusal):
-            await _abort(context, outcome)
+            await refuse(context, outcome)
         return _STORED_BEFORE
 
     async def _stream_reports(
         self, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
-        stream = _Stream(self.take, context)
+        stream = _Stream(self.take, context, self._heard)
+        self._heard(stream)
+        if len(self._streams) > _MOST_STREAMS:
+            next(iter(self._streams)).crowded_out.set()
         reading = asyncio.create_task(stream.read(messages))
         writing = asyncio.create_task(stream.write())
         draining = asyncio.create_task(self._draining.wait())
-        tasks = (reading, writing, draining)
+        crowded = asyncio.create_task(stream.crowded_out.wait())
+        tasks = (reading, writing, draining, crowded)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            refusal = reading.result() if reading.done() else DRAINING
+            refusal = reading.result() if reading.done() else DRAINING if draining.done() else TOO_MANY_CALLS
             reading.cancel()
             stream.end()
             await writing
         finally:
+            self._streams.pop(stream, None)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         if refusal:
-            await _abort(context, refusal)
+            await refuse(context, refusal)
+
+    def _heard(self, stream: _Stream) -> None:
+        """A stream is new, or has sent something: it is the last that is ended for having been quiet."""
+        self._streams.pop(stream, None)
+        self._streams[stream] = None
 
 
 class _Message:
@@ -141,9 +167,13 @@ class _Stream:
         self,
         take: Callable[[SubmitReportsRequest], Ticket | Refusal],
         context: grpc.aio.ServicerContext[bytes, bytes],
+        heard: Callable[[_Stream], None],
     ) -> None:
         self._take = take
         self._context = context
+        self._heard = heard
+        self.crowded_out = asyncio.Event()
+        """Another stream needs the place of this one."""
         self._in_flight = 0
         self._ended = False
         self._room = asyncio.Event()
@@ -157,6 +187,7 @@ class _Stream:
                 request = StreamReportsRequest.FromString(message)
             except DecodeError:
                 return NOT_A_REQUEST
+            self._heard(self)
             if not 1 <= len(request.batches) <= _MOST_OF_A_MESSAGE:
                 return _TOO_MANY
             self._in_flight += len(request.batches)
@@ -205,14 +236,3 @@ def _refused(place: int, refusal: Refusal) -> OtherBatch:
         message=refusal.message,
         retry_after_ms=refusal.retry_after // timedelta(milliseconds=1) if refusal.retry_after else 0,
     )
-
-
-async def _abort(context: grpc.aio.ServicerContext[bytes, bytes], refusal: Refusal) -> NoReturn:
-    # Returning after set_code would be cheaper, but sends an empty message along, as an acknowledgement does.
-    await context.abort(refusal.code, refusal.message, trailing_metadata=((_DETAILS, _details(refusal)),))
-
-
-@lru_cache(maxsize=1024)
-def _details(refusal: Refusal) -> bytes:
-    text: bytes = refusal.status().SerializeToString()
-    return text

@@ -41,8 +41,9 @@ _STREAM = "/deniable.v1.ReportService/StreamReports"
 _DEVICES = 1 << 14
 """So many are drawn at a time."""
 _TOGETHER = 200
-_BYTES_TOGETHER = 1 << 19
-"""A message of a stream has so many batches, or somewhat more than so many bytes."""
+_FRAME_BYTES = 4
+_BYTES_TOGETHER = 1 << 16
+"""A message of a stream has so many batches, or is full: it is longer than so many bytes by one batch at the most."""
 _UNANSWERED = 20
 """So many messages may be under way on a stream."""
 _ID_BYTES = 16
@@ -179,7 +180,7 @@ class _Stream:
         own, size = [], 0
         for batch in self._requests:
             own.append(batch)
-            size += batch.ByteSize()
+            size += batch.ByteSize() + _FRAME_BYTES
             if len(own) == _TOGETHER or size > _BYTES_TOGETHER:
                 break
         return own

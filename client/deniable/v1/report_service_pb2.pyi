@@ -94,7 +94,7 @@ global___SubmitReportsResponse = SubmitReportsResponse
 
 @typing.final
 class StreamReportsRequest(google.protobuf.message.Message):
-    """Some of the batches that a gateway forwards: 1 to 1000, and not more than fit a message of 1 MiB."""
+    """Some of the batches that a gateway forwards: 1 to 1000. A message that has 64 KiB is full: no batch is added to it."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

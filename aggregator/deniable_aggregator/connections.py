@@ -1,0 +1,151 @@
+"""Connections: how many a process has room for, and which of them go when there are too many.
+
+words:
+  guard  looks twice a second how many connections there are. When more than half of the places are taken, it closes
+         those that have been quiet for longest, until three eighths are. A device that says what it has to say is
+         never among them: whoever holds connections to keep others out holds quiet ones
+
+gRPC has a bound of its own, and refuses what comes beyond it: alone that would keep devices out for as long as
+somebody holds the places. Linux tells of every connection when something last came in on it, and a connection that is
+shut down under gRPC ends there like one whose other end has gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["Guard", "places", "raise_file_limit"]
+
+_LOG = logging.getLogger(__name__)
+_MOST = 8192
+"""Connections of a process, where there are files enough: more than it can answer handshakes of in a second."""
+_RESERVED_FILES = 192
+"""For all else: listeners, the store, logs, threads of gRPC."""
+_LEAST = 64
+_FEW = 2048
+"""With less room it is worth a warning: a limit of 1,024 files is an old default."""
+_LOOK_SECONDS = 0.5
+_FRESH_SECONDS = 1.0
+"""A connection that has been quiet for less is not closed: its first words may be on their way."""
+_TASKS = 20_000
+"""Two a call. With more calls than that, quiet connections go as well: they keep calls whose answers nobody takes."""
+_LAST_DATA = 52
+"""Where Linux's tcp_info has the milliseconds since data last came in."""
+_TOGETHER = 256
+"""So many connections are looked at before others have a turn."""
+_FILES = "/proc/self/fd"
+
+
+def raise_file_limit() -> int:
+    """Let this process, and those that it starts, have as many files as they may; how many that are."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(OSError, ValueError):  # some systems have a lower limit than they tell
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    now = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    tell = _LOG.info if places() >= _FEW else _LOG.warning
+    tell("a process may have %d files (%d before), and %d connections", now, soft, places())
+    return now
+
+
+def places() -> int:
+    """How many connections this process has room for."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    room = _MOST if files == resource.RLIM_INFINITY else files - _RESERVED_FILES
+    return max(min(_MOST, room), _LEAST)
+
+
+class _Connection(NamedTuple):
+    """A connection to a port of this process."""
+
+    quiet: float
+    """Seconds since something came in."""
+    file: int
+    inode: int
+
+
+class Guard:
+    """Sees to it that a process always has room for another connection to its port."""
+
+    def __init__(self, port: int, most: int) -> None:
+        self._port = port
+        self._most = most
+
+    async def keep(self) -> None:
+        """Look at the connections, for ever."""
+        if sys.platform != "linux":
+            return  # gRPC's own bound has to do
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            await self.look()
+
+    async def look(self) -> int:
+        """Close quiet connections if there are too many, or too many calls; how many were closed."""
+        many = len(os.listdir(_FILES)) > self._most // 2
+        calls = len(asyncio.all_tasks()) > _TASKS
+        if not many and not calls:
+            return 0
+        found = []
+        for number, file in enumerate(map(int, os.listdir(_FILES))):
+            if number % _TOGETHER == 0:
+                await asyncio.sleep(0)
+            if (connection := self._connection(file)) is not None:
+                found.append(connection)
+        surplus = len(found) - (len(found) // 2 if calls else 3 * self._most // 8)
+        closed = 0
+        for number, connection in enumerate(sorted(found, reverse=True)[: max(surplus, 0)]):
+            if number % _TOGETHER == 0:
+                await asyncio.sleep(0)
+            if connection.quiet >= _FRESH_SECONDS:
+                closed += self._close(connection)
+        if closed:
+            _LOG.warning("%d connections of %d places: closed %d quiet ones", len(found), self._most, closed)
+        return closed
+
+    def _connection(self, file: int) -> _Connection | None:
+        """What a file is, if it is a connection to the port."""
+        with _socket(file) as own:
+            if own is None or own.getsockname()[1:2] != (self._port,):
+                return None
+            with contextlib.suppress(OSError):
+                own.getpeername()
+                info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+                (quiet,) = struct.unpack_from("=I", info, _LAST_DATA)
+                return _Connection(quiet / 1000, file, os.fstat(own.fileno()).st_ino)
+        return None
+
+    def _close(self, connection: _Connection) -> bool:
+        """Shut a connection down, unless its file is another one by now."""
+        with _socket(connection.file) as own:
+            if own is None or os.fstat(own.fileno()).st_ino != connection.inode:
+                return False
+            with contextlib.suppress(OSError):
+                own.shutdown(socket.SHUT_RDWR)
+                return True
+        return False
+
+
+@contextlib.contextmanager
+def _socket(file: int) -> Iterator[socket.socket | None]:
+    """A second handle of a socket, which keeps it from becoming another one meanwhile; None where a file is none."""
+    own = None
+    with contextlib.suppress(OSError):
+        second = os.dup(file)
+        try:
+            own = socket.socket(socket.AF_INET6, socket.SOCK_STREAM, 0, fileno=second)
+        except OSError:
+            os.close(second)
+    try:
+        yield own
+    finally:
+        if own is not None:
+            own.close()

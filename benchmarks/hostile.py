@@ -1,0 +1,217 @@
+"""What hostile callers do to a worker, and to the devices beside them.
+
+An attacker of its own process tries all shapes of attack at all sizes and stays with those that take most memory and
+processor time (`hostile_shapes.py`); an honest device sends a batch twenty times a second meanwhile, each over a
+connection of its own. `python -m benchmarks.hostile --seconds 600` takes ten minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from benchmarks.ingest_servers import TEXT, batch
+from benchmarks.processes import Running, tree
+from deniable_aggregator import workers
+from deniable_aggregator.answering import answering
+from deniable_aggregator.server import Settings
+from deniable_aggregator.sources import Sources
+
+__all__ = ["Found", "attacked", "main", "measure"]
+
+_SUBMIT = "/deniable.v1.ReportService/SubmitReports"
+_SECONDS = 60
+_CALM_SECONDS = 15
+_SETTLE_SECONDS = 30
+_AGAIN_SECONDS = 0.5
+_PACE = 20
+_WARM_CALLS = 500
+_REPORTS = 20
+_TEXT = """\
+# Hostile callers
+
+One worker, attacked for {seconds} s by a process that tries {shapes} shapes of attack (messages of as many
+fields as fit, messages withheld, calls without a message, silent connections, watches, answers that are not
+taken, headers, resets, control frames, compressed messages, streams of empty batches, noise) at sizes up to
+2^20, and stays with those that take most. An honest device sends a batch of {reports} reports {pace} times a
+second, each over a connection of its own, on the same machine; what does not get through is sent again.
+
+| | before | during | after |
+|---|---|---|---|
+| memory of the worker, MB | {before:.0f} | {during:.0f} at most, median {median:.0f} | {after:.0f} |
+| p50 of an honest call, ms | {p50_before:.1f} | {p50_during:.1f} | |
+| p99, ms | {p99_before:.1f} | {p99_during:.1f} | |
+
+{calls} honest calls during the attack, {again} of which had to be tried again, {lost} not acknowledged within 30 s;
+{attack}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of an attack."""
+
+    before: float
+    during: list[float]
+    """Megabytes, several times a second."""
+    after: float
+    calm: list[float]
+    """Seconds of honest calls."""
+    under: list[float]
+    again: int
+    lost: int
+    attack: str
+
+
+def _megabytes(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class _Device:
+    """Honest calls, and how long they take."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.seconds: list[float] = []
+        self.again = 0
+        self.lost = 0
+
+    async def call(self) -> None:
+        """Send a batch as a device does."""
+        own = batch(_REPORTS)
+        own.batch_id = os.urandom(16)
+        message = own.SerializeToString()
+        began = time.monotonic()
+        options = [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)]
+        while time.monotonic() < began + 30:
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{self._port}", options=options) as channel:
+                try:
+                    call: Any = channel.unary_unary(_SUBMIT)
+                    await call(message, timeout=30)
+                except grpc.aio.AioRpcError:
+                    self.again += 1
+                    await asyncio.sleep(_AGAIN_SECONDS)
+                else:
+                    self.seconds.append(time.monotonic() - began)
+                    return
+        self.lost += 1
+
+    async def keep_calling(self, seconds: float) -> list[float]:
+        """Send batches at a pace, for so long; how long each took."""
+        self.seconds, calls = [], []
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            calls.append(asyncio.create_task(self.call()))
+            await asyncio.sleep(1 / _PACE)
+        await asyncio.gather(*calls)
+        return sorted(self.seconds)
+
+
+async def _sampled(pid: int, into: list[float]) -> None:
+    while True:
+        into.append(_megabytes(pid))
+        await asyncio.sleep(0.2)
+
+
+async def _attack(port: int, pid: int, seconds: int, seed: int) -> Found:
+    device = _Device(port)
+    for _ in range(_WARM_CALLS // 20):
+        await asyncio.gather(*(device.call() for _ in range(20)))
+    calm = await device.keep_calling(_CALM_SECONDS)
+    before = _megabytes(pid)
+    device.again = device.lost = 0
+    attacker = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "benchmarks.hostile_shapes", *map(str, (port, pid, seconds, seed))),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    during: list[float] = []
+    sampling = asyncio.create_task(_sampled(pid, during))
+    under = await device.keep_calling(seconds)
+    attack = (await attacker.communicate())[0].decode()
+    await asyncio.sleep(_SETTLE_SECONDS)
+    sampling.cancel()
+    return Found(before, during, _megabytes(pid), calm, under, device.again, device.lost, attack)
+
+
+def attacked(seconds: int, seed: int = 1) -> Found:
+    """Attack a worker of its own for so long."""
+    with tempfile.TemporaryDirectory() as room:
+        server = Running("benchmarks.hostile", "--serve", room)
+        try:
+            (worker,) = (
+                pid
+                for pid in tree(server.pid)
+                if b"deniable_aggregator.workers" in Path(f"/proc/{pid}/cmdline").read_bytes()
+            )
+            return asyncio.run(_attack(server.port, worker, seconds, seed))
+        finally:
+            server.end()
+
+
+def _percentile(seconds: list[float], percent: float) -> float:
+    return 1000 * seconds[min(int(len(seconds) * percent / 100), len(seconds) - 1)] if seconds else float("nan")
+
+
+def _page(found: Found, seconds: int) -> str:
+    from benchmarks.hostile_shapes import SHAPES
+
+    return _TEXT.format(
+        seconds=seconds,
+        shapes=len(SHAPES),
+        reports=_REPORTS,
+        pace=_PACE,
+        before=found.before,
+        during=max(found.during),
+        median=statistics.median(found.during),
+        after=found.after,
+        p50_before=_percentile(found.calm, 50),
+        p50_during=_percentile(found.under, 50),
+        p99_before=_percentile(found.calm, 99),
+        p99_during=_percentile(found.under, 99),
+        calls=len(found.under),
+        again=found.again,
+        lost=found.lost,
+        attack="what took most (MB and seconds of a burst): " + "; ".join(found.attack.splitlines()),
+    )
+
+
+def measure() -> str:
+    """A page about it."""
+    return _page(attacked(_SECONDS), _SECONDS)
+
+
+def _serve(directory: Path) -> None:
+    """Be the aggregator that is attacked."""
+    file = directory / "metrics.toml"
+    file.write_text(TEXT)
+    settings = Settings(listen="127.0.0.1:0", data_dir=directory / "data")
+    supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), answering), 1)
+    workers.serve(supervisor, lambda: print(supervisor.port, flush=True))
+
+
+def main() -> int:
+    """Attack, and print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=_SECONDS, help="how long (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the attacker's choices (%(default)s)")
+    parser.add_argument("--serve", type=Path, metavar="DIRECTORY", help="be the aggregator that is attacked")
+    options = parser.parse_args()
+    if options.serve:
+        _serve(options.serve)
+        return 0
+    print(_page(attacked(options.seconds, options.seed), options.seconds))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

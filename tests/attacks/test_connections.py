@@ -1,0 +1,203 @@
+"""Connections are bounded, and whoever holds them keeps no device out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import selectors
+import socket
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from benchmarks.hostile_wire import Wire, framed
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from deniable import Collection
+from deniable_aggregator import server as serving_module
+from deniable_aggregator.connections import Guard
+from support import aggregators
+from support.aggregator_server import Client, connected, request, serving
+from support.aggregators import EXACT, running
+from support.commands import COMMAND
+from support.waiting import until
+
+DIGEST = Collection.loads(EXACT).digest
+QUICK = (("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 200))
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """A collection's file."""
+    file = tmp_path / "metrics.toml"
+    file.write_text(EXACT)
+    return file
+
+
+def limited(directory: Path, files: str) -> str:
+    """The command, with a limit of files."""
+    script = directory / "limited"
+    script.write_text(f'#!/bin/sh\n{files}\nexec {COMMAND} "$@"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return str(script)
+
+
+class Silent:
+    """Connections that say nothing, and come again as soon as they are closed."""
+
+    def __init__(self, port: int, number: int) -> None:
+        self._port = port
+        self._selector = selectors.DefaultSelector()
+        self.reopened = 0
+        for _ in range(number):
+            self._open()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._hold)
+        self._thread.start()
+
+    def _open(self) -> None:
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.connect_ex(("127.0.0.1", self._port))
+        self._selector.register(connection, selectors.EVENT_READ)
+
+    def _hold(self) -> None:
+        while not self._ending.is_set():
+            for key, _ in self._selector.select(0.1):
+                own = key.fileobj
+                assert isinstance(own, socket.socket)
+                with contextlib.suppress(OSError):
+                    if own.recv(4096):
+                        continue
+                self._selector.unregister(own)
+                own.close()
+                self.reopened += 1
+                self._open()
+
+    def end(self) -> None:
+        """Let go of all of them."""
+        self._ending.set()
+        self._thread.join()
+        for key in list(self._selector.get_map().values()):
+            own = key.fileobj
+            assert isinstance(own, socket.socket)
+            own.close()
+        self._selector.close()
+
+
+@contextlib.contextmanager
+def silent(port: int, number: int) -> Iterator[Silent]:
+    """Silent connections to a port, for a while."""
+    held = Silent(port, number)
+    try:
+        yield held
+    finally:
+        held.end()
+
+
+async def acknowledged(client: Client) -> bool:
+    """Whether a device's batch is, when it tries as a device does: again, if it did not get through."""
+    while True:
+        batch = request((0, 1), epoch=today(), collection_digest=DIGEST)
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            return not await client.submit(batch)
+        await asyncio.sleep(0.1)
+
+
+def today() -> int:
+    """The epoch that it is now."""
+    return int(time.time() // 86400)
+
+
+def test_silent_connections_keep_no_device_out(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 1,024 files, 1,100 silent connections that come again whenever they are closed: a device gets through."""
+    monkeypatch.setattr(aggregators, "COMMAND", limited(tmp_path, "ulimit -n 1024"))
+
+    async def attack() -> None:
+        async with running(collection, "--data", tmp_path / "data") as aggregator:
+            async with connected(aggregator.port) as client:
+                assert await acknowledged(client)
+            with silent(aggregator.port, 1100) as held:
+                await until(lambda: held.reopened > 200)
+                async with asyncio.timeout(60):  # a single device used to wait for half of it, or longer
+                    for _ in range(10):
+                        async with connected(aggregator.port, *QUICK) as client:
+                            assert await acknowledged(client)
+
+    asyncio.run(attack())
+
+
+def test_the_file_limit_is_raised(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All processes may have as many files as the system lets them, whatever the shell's limit was."""
+    monkeypatch.setattr(aggregators, "COMMAND", limited(tmp_path, "ulimit -S -n 512; ulimit -H -n 3000"))
+
+    async def look() -> None:
+        async with running(collection, "--data", tmp_path / "data") as aggregator:
+            for pid in (aggregator.process.pid, *aggregator.workers()):
+                assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (3000, 3000)
+
+    asyncio.run(look())
+
+
+def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below half of the places nobody is closed; above it the quiet are, and those that have just spoken are not."""
+    monkeypatch.setattr(serving_module, "places", lambda: 1 << 16)
+
+    async def crowd() -> None:
+        async with serving(tmp_path) as (server, client):
+            assert await client.submit(request((0, 1))) is False
+            guard = Guard(server.port, 200)
+            assert await guard.look() == 0
+            wires = [Wire(server.port).begin() for _ in range(150)]
+
+            async def closed() -> int:
+                """How many the guard closes, once they have been quiet for long enough."""
+                while not (number := await guard.look()):
+                    await asyncio.sleep(0.05)
+                    assert await client.submit(request((0, 1))) is False
+                return number
+
+            before = len(os.listdir("/proc/self/fd"))
+            number = await asyncio.wait_for(closed(), 60)
+            assert number == 150 + 1 - 75
+            assert len(os.listdir("/proc/self/fd")) <= before
+
+            def gone() -> int:
+                for wire in wires:
+                    wire.hear()
+                return sum(not wire.open for wire in wires)
+
+            await until(lambda: gone() == number)
+            assert await client.submit(request((0, 1))) is False
+            for wire in wires:
+                wire.close()
+
+    asyncio.run(crowd())
+
+
+def test_watchers_that_take_no_answer_hold_nothing_up(tmp_path: Path) -> None:
+    """Those who watch health and read nothing keep neither it from changing nor the aggregator from ending."""
+
+    async def watch() -> None:
+        async with serving(tmp_path) as (server, client):
+            deaf = Wire(server.port, window=0).begin()
+            path = "/grpc.health.v1.Health/Watch"
+            for _ in range(3):
+                deaf.call(path, framed(b""))
+            await until(lambda: server._calls._lasting[path] == 3)
+            health = health_pb2_grpc.HealthStub(client.channel)
+            call = health.Watch(health_pb2.HealthCheckRequest())
+            assert (await call.read()).status == health_pb2.HealthCheckResponse.SERVING
+            await asyncio.wait_for(server.drain(), 60)
+            assert (await call.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+            deaf.close()
+
+    asyncio.run(watch())

@@ -1,0 +1,302 @@
+"""No message, and no number of calls, takes memory that it was not given; and nothing of a refused call remains."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from deniable.payload import Bitmap, Symbol, Vector
+from deniable.v1 import estimate_service_pb2, estimate_service_pb2_grpc
+from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest, WideRow
+from deniable_aggregator import server as serving_module
+from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.answering import answering
+from deniable_aggregator.ingest import Calendar, Door, Layout
+from deniable_aggregator.ingest.bounds import bound_of
+from deniable_aggregator.server import Server, Settings
+from support.aggregator_server import (
+    COLLECTION,
+    DAY,
+    EPOCH,
+    LAYOUT,
+    NOW,
+    Client,
+    Told,
+    connected,
+    next_answer,
+    request,
+    serving,
+)
+from support.waiting import PATIENCE, until
+
+EMPTY_WIDE_ROWS = b"\x32\x00" * 30_000
+KNOWN = b"\x11" + LAYOUT.digest.to_bytes(8, "little")
+SERVERS_OWN = {"AbortError", "_ServicerContext", "RPCState"}
+"""What grpc.aio's server keeps of a call, as Python sees it."""
+ROUND = 40
+
+
+def kept() -> int:
+    """How many objects there are that belong to calls of a server."""
+    return sum(Counter(type(each).__name__ for each in gc.get_objects())[name] for name in SERVERS_OWN)
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    """Without Python's collector, what is left of a call stays visible."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+async def _sent(client: Client, message: bytes) -> None:
+    with pytest.raises(grpc.aio.AioRpcError):
+        await client.send(message)
+
+
+async def _forwarded(client: Client, message: bytes) -> None:
+    call = client.stream()
+    await call.write(message)
+    with pytest.raises(grpc.aio.AioRpcError):
+        await call.read()
+
+
+async def _checked(client: Client, message: bytes) -> None:
+    with pytest.raises(grpc.aio.AioRpcError):
+        await health_pb2_grpc.HealthStub(client.channel).Check(health_pb2.HealthCheckRequest(service="x" * 10_000))
+
+
+async def _asked(client: Client, message: bytes) -> None:
+    stub: Any = estimate_service_pb2_grpc.EstimateServiceStub(client.channel)
+    with pytest.raises(grpc.aio.AioRpcError):
+        await stub.ListEstimates(estimate_service_pb2.ListEstimatesRequest(collection="x" * 1000))
+
+
+@pytest.mark.parametrize(
+    ("send", "message"),
+    [
+        pytest.param(_sent, EMPTY_WIDE_ROWS, id="empty wide rows"),
+        pytest.param(_sent, KNOWN + EMPTY_WIDE_ROWS, id="empty wide rows of a known collection"),
+        pytest.param(_sent, b"\xff\xff", id="no message"),
+        pytest.param(_sent, request((0, 1), epoch=1).SerializeToString(), id="an old epoch"),
+        pytest.param(_sent, request((0, 9)).SerializeToString(), id="a bad row"),
+        pytest.param(_forwarded, b"\xff\xff", id="no message of a stream"),
+        pytest.param(_forwarded, b"\x12\x00" * 30_000, id="empty batches"),
+        pytest.param(_checked, b"", id="the health of nothing"),
+        pytest.param(_asked, b"", id="estimates of nothing"),
+    ],
+)
+def test_nothing_of_a_refused_call_outlives_it(
+    tmp_path: Path, send: Callable[[Client, bytes], Awaitable[None]], message: bytes
+) -> None:
+    """However often a call is refused, as much is left as after the first time, though nobody collects cycles."""
+
+    async def refuse() -> None:
+        settings = Settings(listen="127.0.0.1:0", data_dir=tmp_path, calendar=Calendar(clock=lambda: NOW))
+        server = Server(settings, [LAYOUT], answering(Catalog([COLLECTION])))
+        await server.start()
+        try:
+            async with connected(server.port) as client:
+                await send(client, message)
+                with no_collector():
+                    before = kept()
+                    for _ in range(ROUND):
+                        await send(client, message)
+                    await until(lambda: kept() < before + ROUND // 2)
+        finally:
+            await server.drain()
+
+    asyncio.run(refuse())
+
+
+LAYOUTS = [
+    LAYOUT,
+    Layout("one", 1, DAY, 1, (("a", Symbol(2)),)),
+    Layout("wide", 2, DAY, 1, tuple((f"m{number}", Bitmap(1024)) for number in range(300))),
+    Layout("vectors", 3, DAY, 7, (("v", Vector(4096, 9)), ("w", Vector(4096, 9)), ("w", Bitmap(64)))),
+    Layout("many", 4, DAY, 1, tuple((f"m{number}", Symbol(5)) for number in range(4000))),
+]
+
+
+def largest(layout: Layout) -> SubmitReportsRequest:
+    """The largest batch of a collection: every metric is answered, by the column that says most."""
+    rows, wide = b"", dict[str, WideRow]()
+    for number, (metric, shape) in enumerate(layout.columns):
+        if isinstance(shape, Bitmap) and shape.wide:
+            wide.setdefault(metric, WideRow(column=number, payload=bytes(-(-shape.size // 8))))
+        elif isinstance(shape, Vector):
+            wide[metric] = WideRow(column=number, payload=bytes(4 * shape.size))
+        elif (number, metric) == next((n, m) for n, (m, _) in enumerate(layout.columns) if m == metric):
+            rows += (number << 48).to_bytes(8, "little")
+    return SubmitReportsRequest(
+        batch_id=bytes(16),
+        collection_digest=layout.digest,
+        epoch=EPOCH,
+        segment=layout.segments - 1,
+        rows=rows,
+        wide_rows=list(wide.values()),
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_the_bound_holds_every_batch_and_little_more(layout: Layout) -> None:
+    """The largest batch of a collection is within its bound; what is longer or has more fields is not."""
+    bound = bound_of([layout])
+    message = largest(layout).SerializeToString()
+    assert bound.holds(message)
+    assert len(message) <= bound.size <= len(message) + 24
+    assert not bound.holds(message + bytes(25))
+    if bound.size > 1 << 13:
+        assert not bound.holds(b"\x32\x00" * (bound.size // 2))
+        assert not bound.holds(message[: bound.size // 2] + b"\x32\x00" * (bound.size // 8))
+    for less in LAYOUTS:
+        assert bound_of([less, layout]).holds(message)
+
+
+def test_a_device_whose_collection_is_not_served_keeps_its_large_batch() -> None:
+    """What is too long for all collections here is malformed if it answers one, else it may be good elsewhere."""
+    door = Door([LAYOUTS[1]], Calendar(clock=lambda: NOW))
+    for layout in LAYOUTS[2:]:
+        message = largest(layout).SerializeToString()
+        assert not door.bound.holds(message)
+        assert door.too_large(message).reason == "UNKNOWN_COLLECTION"
+    for message in (
+        b"\x32\x00" * 5000,
+        b"\x11",
+        b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x11" + bytes(5),
+    ):
+        assert door.too_large(message).reason == "MALFORMED_BATCH"
+    one = b"\x11" + (1).to_bytes(8, "little")
+    assert door.too_large(one + b"\x32\x00" * 5000).reason == "MALFORMED_BATCH"
+
+
+def test_wide_rows_are_counted_before_they_are_looked_at() -> None:
+    """More wide rows than there are metrics are refused without an object for each of them."""
+    door = Door([LAYOUT], Calendar(clock=lambda: NOW))
+    batch = request(wide=[(4, b"")] * 50_000)
+    tracemalloc.start()
+    try:
+        refusal: Any = door.admit(batch)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert refusal.reason == "MALFORMED_BATCH"
+    assert peak < 50_000
+
+
+def test_a_call_that_ends_without_a_message_is_answered(tmp_path: Path) -> None:
+    """A caller that has nothing to say is told so; its call does not stay."""
+
+    async def ask() -> None:
+        async with serving(tmp_path) as (_, client):
+            for method in ("/deniable.v1.ReportService/SubmitReports", "/grpc.health.v1.Health/Check"):
+                call: Any = client.channel.stream_unary(method)(timeout=PATIENCE / 4)
+                await call.done_writing()
+                with pytest.raises(grpc.aio.AioRpcError) as error:
+                    await call
+                assert Told.by(error.value).fields == ["request"]
+
+    asyncio.run(ask())
+
+
+def unfinished(client: Client, number: int) -> list[Any]:
+    """Calls whose message never comes."""
+    start: Any = client.channel.stream_unary("/deniable.v1.ReportService/SubmitReports")
+    return [start() for _ in range(number)]
+
+
+async def told(call: Any) -> Told:
+    """What a call that is refused is told."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return Told.by(error)
+    raise AssertionError("the call was answered")
+
+
+def test_of_calls_that_withhold_their_message_the_oldest_go(tmp_path: Path) -> None:
+    """Messages that have not come are bounded in number; a device is served though as many are withheld as may be."""
+
+    async def withhold() -> None:
+        async with serving(tmp_path) as (server, client), connected(server.port) as other:
+            calls = server._calls
+            most = calls._most_unread
+            assert most * server._message_bytes <= serving_module._UNREAD_BYTES
+            waiting = unfinished(client, 1)
+            await until(lambda: calls.unread == 1)
+            for each in (client, other):  # a connection has at most 100 calls at a time
+                waiting += unfinished(each, (most - len(waiting)) // (1 if each is other else 2))
+            await until(lambda: calls.unread == most)
+            assert await client.submit(request((0, 1))) is False
+            first = await asyncio.wait_for(told(waiting[0]), PATIENCE)
+            assert (first.code, first.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CALLS")
+            assert first.retry_after
+            calls.look(asyncio.get_running_loop().time())
+            last = await asyncio.wait_for(told(waiting[-1]), PATIENCE)
+            assert (last.code, last.reason) == (grpc.StatusCode.DEADLINE_EXCEEDED, "TOO_SLOW")
+            await until(lambda: calls.unread == 0)
+            assert await client.submit(request((0, 1))) is False
+
+    asyncio.run(withhold())
+
+
+def test_of_streams_the_quietest_goes(tmp_path: Path) -> None:
+    """One stream more than there is room for ends the one that has been quiet for longest, after its answers."""
+
+    async def crowd() -> None:
+        async with serving(tmp_path) as (server, client), connected(server.port) as other:
+            message = StreamReportsRequest(sequence=1, batches=[request((0, 1))]).SerializeToString()
+            streams = [each.stream() for each in (client, other) for _ in range(64)]
+            for stream in streams:
+                await stream.write(message)
+                assert (await next_answer(stream)).sequence == 1
+            await streams[0].write(message)  # so that it is not the quietest
+            await next_answer(streams[0])
+            another = client.stream()
+            await another.write(message)
+            assert (await next_answer(another)).sequence == 1
+            with pytest.raises(grpc.aio.AioRpcError) as error:
+                await asyncio.wait_for(streams[1].read(), PATIENCE)
+            assert Told.by(error.value).reason == "TOO_MANY_CALLS"
+            await streams[0].write(message)
+            assert (await next_answer(streams[0])).sequence == 1
+
+    asyncio.run(crowd())
+
+
+def test_watchers_are_bounded(tmp_path: Path) -> None:
+    """So many watch at a time; one more is told when to come again, and has its place when another has left."""
+
+    async def watch() -> None:
+        async with serving(tmp_path) as (server, client), connected(server.port) as other:
+            health = health_pb2_grpc.HealthStub(client.channel)
+            elsewhere = health_pb2_grpc.HealthStub(other.channel)
+
+            async def first(call: Any) -> Any:
+                return await asyncio.wait_for(call.read(), PATIENCE)
+
+            watchers = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(100)]
+            for watcher in watchers:
+                assert (await first(watcher)).status == health_pb2.HealthCheckResponse.SERVING
+            with pytest.raises(grpc.aio.AioRpcError) as error:
+                await first(elsewhere.Watch(health_pb2.HealthCheckRequest()))
+            assert Told.by(error.value).reason == "TOO_MANY_CALLS"
+            watchers[0].cancel()
+            await until(lambda: server._calls._lasting["/grpc.health.v1.Health/Watch"] < 100)
+            assert await first(health.Watch(health_pb2.HealthCheckRequest()))
+
+    asyncio.run(watch())
