@@ -15,9 +15,9 @@ from pathlib import Path
 
 __all__ = ["keep_giving_back"]
 
-_FIRST_PAUSE, _LAST_PAUSE = 2.0, 10.0
+_FIRST_PAUSE, _LAST_PAUSE = 5.0, 10.0
 """In seconds: it takes some milliseconds, beside the loop, and is tried more seldom while it does not help."""
-_GROWN = 1.08
+_GROWN = 1.15
 """So many times the memory of calm is worth a try."""
 _PAGES = Path("/proc/self/statm")
 
