@@ -53,22 +53,6 @@ def test_batches_that_come_together_are_stored_together(tmp_path: Path) -> None:
     asyncio.run(submit())
 
 
-def test_many_batches_wait_longer_for_the_next_flush(tmp_path: Path) -> None:
-    """Behind a flush of 48 batches the next one waits for four intervals, or for as many as it may be stretched."""
-
-    async def submit(stretch: float) -> float:
-        async with serving(tmp_path / str(stretch), flush=FlushSettings(interval=0.8, stretch=stretch)) as (
-            _,
-            client,
-        ):
-            await took(client)
-            await took(client, 48)
-            return await took(client)
-
-    assert asyncio.run(submit(8.0)) > 2.6
-    assert asyncio.run(submit(1.0)) < 2.0
-
-
 @pytest.mark.parametrize("full", [{"most_batches": 10}, {"most_bytes": 80}])
 def test_a_full_flush_does_not_wait(tmp_path: Path, full: dict[str, int]) -> None:
     """Flushes that are full, by batches or by bytes, are stored one after another without the interval."""
