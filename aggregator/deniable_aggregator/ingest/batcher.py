@@ -282,6 +282,11 @@ class Batcher:
     def _count(self, batches: list[Batch], outcomes: list[Outcome]) -> None:
         stats = self._stats
         stats.waiting -= len(batches)
+        if outcomes.count(Stored.NOW) == len(batches):  # nearly always
+            stats.accepted += len(batches)
+            stats.reports += sum([len(batch.rows) // ROW_BYTES + len(batch.wide_rows) for batch in batches])
+            stats.publish()
+            return
         for batch, outcome in zip(batches, outcomes, strict=True):
             if outcome is Stored.NOW:
                 stats.accepted += 1
