@@ -45,6 +45,7 @@ class Running:
         if not line:
             raise RuntimeError(f"{module} {' '.join(arguments)} did not start")
         self.port = int(line)
+        self.pid = self._process.pid
 
     def cpu_seconds(self) -> float:
         """Processor time of all its processes."""
