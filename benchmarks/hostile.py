@@ -20,7 +20,7 @@ from typing import Any
 
 import grpc
 
-from benchmarks.ingest_servers import TEXT, batch
+from benchmarks.ingest_servers import COLLECTION_TEXT, batch
 from benchmarks.processes import Running, tree
 from deniable_aggregator import workers
 from deniable_aggregator.answering import answering
@@ -193,7 +193,7 @@ def measure() -> str:
 def _serve(directory: Path) -> None:
     """Be the aggregator that is attacked."""
     file = directory / "metrics.toml"
-    file.write_text(TEXT)
+    file.write_text(COLLECTION_TEXT)
     settings = Settings(listen="127.0.0.1:0", data_dir=directory / "data")
     supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), answering), 1)
     workers.serve(supervisor, lambda: print(supervisor.port, flush=True))

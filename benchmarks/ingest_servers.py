@@ -35,7 +35,7 @@ from deniable_aggregator.planning.fleet import reported
 from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import EmbeddedStore
 
-__all__ = ["COLLECTION", "METRICS", "SIZES", "TEXT", "batch", "freshened"]
+__all__ = ["COLLECTION", "COLLECTION_TEXT", "METRICS", "SIZES", "batch", "freshened", "say", "until_told"]
 
 DAY = 86400
 METRICS = 50
@@ -55,7 +55,7 @@ def _metric(number: int) -> str:
     return f'[metrics.m{number:02}]\ndescription = "A metric"\nepsilon = 1.0\n{kind}\n'
 
 
-TEXT = f"""
+COLLECTION_TEXT = f"""
 [collection]
 name = "bench"
 epoch = "1d"
@@ -66,8 +66,7 @@ epoch = {METRICS}.0
 platform = ["linux", "macos", "windows"]
 channel = ["stable", "beta"]
 {"".join(map(_metric, range(METRICS)))}"""
-"""The collection, as a file has it."""
-COLLECTION = Collection.loads(TEXT)
+COLLECTION = Collection.loads(COLLECTION_TEXT)
 """Fifty metrics, in six segments: booleans, categories of 5, 16 and 40 values, numbers."""
 _VALUES: tuple[Any, ...] = (True, "v1", "v1", "v1", 42)
 
@@ -119,12 +118,12 @@ def freshened(catalog: Catalog) -> Sequence[server.AddService]:
 def _whole(directory: Path, number: int) -> None:
     directory.mkdir()
     file = directory / "metrics.toml"
-    file.write_text(TEXT)
+    file.write_text(COLLECTION_TEXT)
     settings = server.Settings(listen="127.0.0.1:0", data_dir=directory / "data")
     from benchmarks.ingest_servers import freshened as findable  # a worker could not import it from __main__
 
     supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), findable), number)
-    workers.serve(supervisor, lambda: _say(supervisor.port))
+    workers.serve(supervisor, lambda: say(supervisor.port))
 
 
 async def _listen(handler: Any, port: int) -> tuple[grpc.aio.Server, int]:
@@ -137,12 +136,14 @@ async def _listen(handler: Any, port: int) -> tuple[grpc.aio.Server, int]:
     return listening, bound
 
 
-def _say(port: int) -> None:
+def say(port: int) -> None:
+    """Let the one who has started this process know."""
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
 
 
-async def _until_told() -> None:
+async def until_told() -> None:
+    """Wait for SIGTERM."""
     end = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end.set)
     await end.wait()
@@ -154,8 +155,8 @@ async def _bare(directory: Path, number: int, port: int) -> None:
 
     listening, port = await _listen(answer, port)
     others = [Running(__spec__.name, "bare", str(directory), "1", str(port)) for _ in range(number - 1)]
-    _say(port)
-    await _until_told()
+    say(port)
+    await until_told()
     for other in others:
         other.end()
     await listening.stop(0)
@@ -181,8 +182,8 @@ async def _naive(directory: Path) -> None:
         return b""
 
     listening, port = await _listen(add, 0)
-    _say(port)
-    await _until_told()
+    say(port)
+    await until_told()
     await listening.stop(0)
     await redis.aclose()
     await store.stop()

@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
+import ssl
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -43,6 +44,11 @@ _NO_TOKEN = Refusal(grpc.StatusCode.UNAUTHENTICATED, "NO_TOKEN", "a bearer token
 _OTHER_SCOPE = Refusal(grpc.StatusCode.PERMISSION_DENIED, "OTHER_SCOPE", "this token is not good for that")
 
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+
+
+_PEM_BEGIN, _PEM_END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+_RSA_KEY = bytes.fromhex("06092a864886f70d010101")
+"""How a certificate says that its key is an RSA one (1.2.840.113549.1.1.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,17 @@ class Access:
             return server.add_secure_port(where, secrets)
         except RuntimeError as error:
             raise OSError(f"can not listen on {where}, or its certificate is none") from error
+
+    def costs_more(self) -> bool:
+        """Whether the certificate is an RSA one. Devices do not keep connections, and one that connects costs 2.4
+        times as much as where the key is on an elliptic curve."""
+        if self.certificate is None:
+            return False
+        try:
+            first = self.certificate.read_text().partition(_PEM_END)[0] + _PEM_END
+            return _RSA_KEY in ssl.PEM_cert_to_DER_cert(first[first.index(_PEM_BEGIN) :])
+        except (OSError, ValueError):
+            return False  # to listen will say so
 
     def guards(self) -> tuple[grpc.aio.ServerInterceptor, ...]:
         """What looks at every call: nothing, or what knows the tokens."""

@@ -38,7 +38,7 @@ from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.connections import raise_file_limit
 from deniable_aggregator.desk import passing
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
-from deniable_aggregator.processors import processors_of, take_turns
+from deniable_aggregator.processors import Placement, placing, processors_of, take_turns
 from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
 from deniable_aggregator.sources import Sources, Texts, collections_of
 from deniable_aggregator.store import Durability, EmbeddedStore, Store, StoreError
@@ -469,6 +469,8 @@ async def _work(link: _Link, make: _Make) -> None:
         return  # the supervisor is gone already
     raise_file_limit()
     take_turns(orders.processor)
+    place = placing(orders.processor)
+    looking = asyncio.create_task(_keep_place(Placement(place))) if place else None
     catalog = Catalog(collections_of(orders.texts))
     server = make(orders, catalog)
     await server.start()
@@ -481,14 +483,22 @@ async def _work(link: _Link, make: _Make) -> None:
     while True:
         hearing = asyncio.create_task(link.hear())
         await asyncio.wait({told, hearing}, return_when=asyncio.FIRST_COMPLETED)
-        if told.done():
-            await server.drain()
-            return
-        if hearing.result() is None:
-            await server.drain(_ORPHANED_SECONDS)
+        if told.done() or hearing.result() is None:
+            if looking:
+                looking.cancel()
+            await server.drain(None if told.done() else _ORPHANED_SECONDS)
             return
         catalog.replace(collections_of(hearing.result()))
         server.reload(map(layout_of, catalog.collections()))
+
+
+async def _keep_place(placement: Placement) -> None:
+    """Have this worker's threads run as is best beside whatever else runs."""
+    loop = asyncio.get_running_loop()
+    while True:
+        began = loop.time()
+        await asyncio.sleep(_LOOK_SECONDS)
+        placement.look(loop.time() - began)
 
 
 async def _begin(descriptor: int, make: _Make) -> None:

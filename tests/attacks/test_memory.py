@@ -19,8 +19,8 @@ from deniable.payload import Bitmap, Symbol, Vector
 from deniable.v1 import estimate_service_pb2, estimate_service_pb2_grpc
 from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest, WideRow
 from deniable_aggregator import server as serving_module
-from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.answering import answering
+from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.ingest import Calendar, Door, Layout
 from deniable_aggregator.ingest.bounds import bound_of
 from deniable_aggregator.server import Server, Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -104,3 +105,23 @@ def test_a_board_has_room_for_so_many_workers(tmp_path: Path, number: int) -> No
     """Slots are numbered from 0 to 255."""
     with pytest.raises(ValueError, match="slots 0 to 255"):
         Board(tmp_path / "board").join(number)
+
+
+def test_a_board_of_an_older_version_is_read(tmp_path: Path) -> None:
+    """Slots whose pages are JSON, as they once were, are added up and gone on from."""
+    path = tmp_path / "board"
+    Board(path)
+    seconds, batches = [[1.0], [0] * 13, 0.5], [[1.0], [0] * 11, 7.0]
+    counts = {
+        "accepted": 5, "reports": 100, "duplicate": 1, "refused": {"BUSY": 2}, "flushes": 3, "store_errors": {},
+        "waiting": 4, "flush_seconds": seconds, "flush_batches": batches,
+    }  # fmt: skip
+    slot = (1).to_bytes(8, "little") + bytes(2040) + json.dumps(counts).encode().ljust(2040)
+    path.write_bytes(slot + path.read_bytes()[len(slot) :])
+    assert Board(path).total().refused == {"BUSY": 2}
+    again = Board(path).join(0)
+    assert (again.accepted, again.flushes, again.waiting) == (5, 3, 0)
+    again.accepted += 1
+    again.publish()
+    total = Board(path).total()
+    assert (total.accepted, total.flush_batches.total, total.refused) == (6, 7.0, {"BUSY": 2})

@@ -183,3 +183,11 @@ def test_a_mistake_is_one_line(tmp_path: Path, arguments: tuple[str | Path, ...]
 def test_what_is_not_asked_for_is_not_there() -> None:
     """Without any of it there is no interceptor: nothing is looked at that nobody asked to."""
     assert Access().guards() == ()
+
+
+def test_an_rsa_certificate_is_noticed() -> None:
+    """What makes every visit dear is said; a certificate on a curve is fine, and so is none."""
+    key = TLS / "server.key"
+    assert Access(TLS / "rsa.pem", key).costs_more()
+    assert not Access(TLS / "server.pem", key).costs_more()
+    assert not Access().costs_more()

@@ -5,10 +5,11 @@ words:
   lane    the flushes of one shard, one after another: a shard that is slow delays no other
   ticket  where the outcome of a batch will be: its flush's future, and its place in it
 
-A flush begins at once when its lane is idle, else an interval after the last one began, or as soon as it is
-full. Its answers go out together, which costs fewer system calls than one by one (measured: a quarter of a
-call's time). Flushes that gather much anyway come less often: what a flush costs by itself is then shared
-by more. A flush that has begun is finished, whoever has stopped waiting for it.
+A flush begins at once when its lane is idle, else when it is due, which depends on what the last one has cost
+(`pace.py`). Its answers go out together, which costs fewer system calls than one by one (measured: a quarter of a
+call's time). While every turn of the loop brings more batches, a flush that is due lets them come along for a
+while: what it costs by itself is then shared by more. A flush that has begun is finished, whoever has stopped
+waiting for it.
 
 When the store does not answer a flush, all that waits in its lane is refused along with it: nobody waits for a
 store that is away any longer than for one answer.
@@ -20,13 +21,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from deniable_aggregator.ingest.admission import Calendar
 from deniable_aggregator.ingest.flush import Flush, Outcome, Stored
+from deniable_aggregator.ingest.pace import Moments, Pace
 from deniable_aggregator.ingest.refusal import BUSY, DRAINING, STORE_UNAVAILABLE, Refusal
 from deniable_aggregator.ingest.rows import ROW_BYTES, Batch
 from deniable_aggregator.ingest.stats import IngestStats
@@ -35,18 +37,14 @@ from deniable_aggregator.store import Store, StoreError, StoreUnavailable
 __all__ = ["Batcher", "FlushSettings", "Ticket"]
 
 _LOG = logging.getLogger(__name__)
-_FEW = 12
-"""A flush of so many batches is about as dear by itself as its batches together."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlushSettings:
     """When a flush begins, and how much may wait."""
 
-    interval: float = 0.002
-    """Seconds from the beginning of one flush to the next while batches keep coming."""
-    stretch: float = 4.5
-    """So many intervals, at the most, while they come in numbers."""
+    interval: float = 0.0
+    """Seconds from the beginning of one flush to the next, at the least, whatever flushes cost."""
     most_batches: int = 1000
     """A flush of so many batches is full."""
     most_bytes: int = 4 << 20
@@ -57,8 +55,8 @@ class FlushSettings:
     """So many bytes of rows may wait; further batches are refused."""
 
     def __post_init__(self) -> None:
-        if self.interval < 0 or self.stretch < 1 or min(self.most_batches, self.most_bytes) < 1:
-            raise ValueError("a flush has an interval, stretched or as it is, and room for at least one batch")
+        if self.interval < 0 or min(self.most_batches, self.most_bytes) < 1:
+            raise ValueError("a flush has an interval that is not negative, and room for at least one batch")
         if min(self.most_waiting, self.most_waiting_bytes) < 1:
             raise ValueError("at least one batch may wait")
 
@@ -78,14 +76,39 @@ class Ticket(NamedTuple):
 
 
 class _Waiting:
-    """The batches of one flush, before it begins."""
+    """The batches of one flush, before it begins; then what it has cost."""
 
-    __slots__ = ("batches", "outcomes", "size")
+    __slots__ = ("batches", "outcomes", "size", "spent")
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
         self.size = 0
         self.outcomes = _Outcomes()
+        self.spent = 0.0
+
+
+class _Metered:
+    """A flush's work; every step of it adds what it has cost, and others' steps do not count."""
+
+    def __init__(self, work: Coroutine[Any, Any, bool], waiting: _Waiting) -> None:
+        self._work = work
+        self._waiting = waiting
+
+    def __await__(self) -> Generator[Any, Any, bool]:
+        work = self._work
+        step: Callable[[], Any] = partial(work.send, None)
+        while True:
+            before = time.thread_time()
+            try:
+                awaited = step()
+            except StopIteration as end:
+                return bool(end.value)
+            finally:
+                self._waiting.spent += time.thread_time() - before
+            try:
+                step = partial(work.send, (yield awaited))
+            except BaseException as error:  # noqa: BLE001 - the work is told whatever it is
+                step = partial(work.throw, error)
 
 
 class _Lane:
@@ -94,14 +117,17 @@ class _Lane:
     def __init__(
         self,
         settings: FlushSettings,
+        pace: Pace,
         finish: Callable[[_Waiting], Coroutine[Any, Any, bool]],
         give_up: Callable[[_Waiting], None],
     ) -> None:
         self._settings = settings
+        self._pace = pace
         self._finish = finish
         self._give_up = give_up
         self._queue: deque[_Waiting] = deque()
-        self._not_before = 0.0
+        self._next = Moments(0.0, 0.0, 0.0)
+        self._seen = 0
         self._timer: asyncio.Handle | None = None
         self._task: asyncio.Task[bool] | None = None
 
@@ -114,7 +140,7 @@ class _Lane:
         place = len(waiting.batches)
         waiting.batches.append(batch)
         waiting.size += size
-        if self._task is None and (self._timer is None or self._full(waiting)):
+        if self._task is None and (self._timer is None or (len(queue) == 1 and self._full(waiting))):
             self._schedule()
         return Ticket(waiting.outcomes, place)
 
@@ -132,11 +158,23 @@ class _Lane:
     def _schedule(self) -> None:
         self._forget_timer()
         loop = asyncio.get_running_loop()
-        delay = self._not_before - loop.time()
-        if delay <= 0 or self._full(self._queue[0]):
-            self._timer = loop.call_soon(self._begin)  # calls that have arrived in this turn still come along
+        first = self._queue[0]
+        self._seen = len(first.batches)
+        delay = (self._next.room if self._full(first) else self._next.due) - loop.time()
+        if delay <= 0:
+            self._timer = loop.call_soon(self._let_come)  # calls that have arrived in this turn still come along
         else:
-            self._timer = loop.call_later(delay, self._begin)
+            self._timer = loop.call_later(delay, self._let_come)
+
+    def _let_come(self) -> None:
+        """Begin, unless the last turn of the loop has brought more: then the next one may, too."""
+        first = self._queue[0]
+        loop = asyncio.get_running_loop()
+        if len(first.batches) == self._seen or self._full(first) or loop.time() >= self._next.late:
+            self._begin()
+        else:
+            self._seen = len(first.batches)
+            self._timer = loop.call_soon(self._let_come)
 
     def _forget_timer(self) -> None:
         if self._timer:
@@ -146,13 +184,16 @@ class _Lane:
     def _begin(self) -> None:
         self._forget_timer()
         waiting = self._queue.popleft()
-        stretch = min(max(len(waiting.batches) / _FEW, 1.0), self._settings.stretch)
-        self._not_before = asyncio.get_running_loop().time() + stretch * self._settings.interval
-        self._task = asyncio.create_task(self._finish(waiting))
-        self._task.add_done_callback(self._ended)
+        began = asyncio.get_running_loop().time()
+        self._task = asyncio.create_task(self._metered(waiting))
+        self._task.add_done_callback(partial(self._ended, waiting, began))
 
-    def _ended(self, task: asyncio.Task[bool]) -> None:
+    async def _metered(self, waiting: _Waiting) -> bool:
+        return await _Metered(self._finish(waiting), waiting)
+
+    def _ended(self, waiting: _Waiting, began: float, task: asyncio.Task[bool]) -> None:
         self._task = None
+        self._next = self._pace.after(began, waiting.spent)
         if task.cancelled():
             return
         if error := task.exception():
@@ -175,7 +216,10 @@ class Batcher:
         self._waiting_bytes = 0
         self._draining = False
         self._failing: set[int] = set()
-        self._lanes = [_Lane(settings, partial(self._finish, shard), self._give_up) for shard in range(store.shards)]
+        pace = Pace(store.shards, settings.interval)
+        self._lanes = [
+            _Lane(settings, pace, partial(self._finish, shard), self._give_up) for shard in range(store.shards)
+        ]
 
     def submit(self, batch: Batch) -> Ticket | Refusal:
         """A ticket for the outcome; or a refusal, when too much is waiting."""
@@ -238,6 +282,11 @@ class Batcher:
     def _count(self, batches: list[Batch], outcomes: list[Outcome]) -> None:
         stats = self._stats
         stats.waiting -= len(batches)
+        if outcomes.count(Stored.NOW) == len(batches):  # nearly always
+            stats.accepted += len(batches)
+            stats.reports += sum([len(batch.rows) // ROW_BYTES + len(batch.wide_rows) for batch in batches])
+            stats.publish()
+            return
         for batch, outcome in zip(batches, outcomes, strict=True):
             if outcome is Stored.NOW:
                 stats.accepted += 1

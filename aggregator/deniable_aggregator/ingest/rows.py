@@ -36,6 +36,7 @@ _MOST_FAULTS = 8
 """A device is told no more faults of one batch than this."""
 
 _PAYLOAD_MASK = (1 << PAYLOAD_BITS) - 1
+_PAYLOAD, _TO_COLUMN = np.uint64(_PAYLOAD_MASK), np.uint64(PAYLOAD_BITS)
 _LIMB = (1 << 32) - 1
 _LANE_ROWS = 255
 """So many bits can be added up in a byte."""
@@ -134,14 +135,16 @@ class Rows:
         total = 0
         for sheet in self._sheets:
             for raw, counter, amount in sheet.entries(keep):
-                begins = np.append(True, raw[1:] != raw[:-1])
-                entries.append((np.cumsum(begins) + (total - 1), counter, amount))
+                begins = _begins(raw)
+                entries.append((begins.cumsum() + (total - 1), counter, amount))
                 own = raw[begins]
                 keys.append(sheet.keys(own))
                 sizes.append(sheet.table.sizes[own % len(sheet.table.sizes)])
                 total += len(own)
+        if len(entries) == 1:
+            return Additions.in_order(keys[0], sizes[0], *entries[0])
         key, counter, amount = (np.concatenate(arrays) for arrays in zip(*entries, strict=True))
-        return Additions(np.concatenate(keys), np.concatenate(sizes), key, counter, amount)
+        return Additions.in_order(np.concatenate(keys), np.concatenate(sizes), key, counter, amount)
 
 
 class _Sheet:
@@ -155,9 +158,8 @@ class _Sheet:
         self._groups = list(groups)
         rows = np.frombuffer(b"".join([batch.rows for batch in batches]), dtype="<u8")
         self._owner = np.repeat(np.arange(len(batches)), [len(batch.rows) // ROW_BYTES for batch in batches])
-        self._payload = rows & np.uint64(_PAYLOAD_MASK)
-        column = (rows >> np.uint64(PAYLOAD_BITS)).astype(np.int64)
-        self._column = np.minimum(column, len(table.shapes) - 1)
+        self._payload = rows & _PAYLOAD
+        self._column = np.minimum(rows >> _TO_COLUMN, np.uint64(len(table.shapes) - 1)).view(np.int64)
         self._wide, self._bad_wide = _gather(table, batches)
 
     def keys(self, raw: IntArray) -> KeyArray:
@@ -181,7 +183,10 @@ class _Sheet:
             wide_metrics = [wide.owner * (table.metrics + 1) + table.metric[wide.column] for wide in self._wide]
             metrics = np.concatenate([metrics, *wide_metrics])
         metrics.sort()
-        twice = metrics[1:][metrics[1:] == metrics[:-1]] // (table.metrics + 1)
+        same = metrics[1:] == metrics[:-1]
+        if not (self._wide or self._bad_wide or bad.any() or same.any()):
+            return _NOBODY
+        twice = metrics[1:][same] // (table.metrics + 1)
         owners = [self._owner[bad], twice, np.array(self._bad_wide, dtype=np.int64)]
         owners += [wide.owner[wide.bad()] for wide in self._wide]
         numbers: IntArray = self._numbers[np.concatenate(owners)]
@@ -217,26 +222,35 @@ class _Sheet:
         if table.columns is not None:
             column = table.columns[within]
         else:
-            column = np.searchsorted(table.starts, within, side="right") - 1
+            column = table.starts.searchsorted(within, side="right") - 1
         return group * len(table.sizes) + column, within - table.starts[column], amount
 
 
-_Events = tuple[IntArray, IntArray]
-"""Slots, and what is added to each of them; slots may be there more than once."""
+_Events = tuple[IntArray, IntArray | None]
+"""Slots, and what is added to each of them; None: one. Slots may be there more than once."""
 
-_ONE = np.ones(1, dtype=np.int64)
+_NOBODY = np.zeros(0, dtype=np.int64)
+_MOMENTS = np.arange(4)[:, None]
+
+
+def _begins(values: IntArray) -> BoolArray:
+    """Where another value begins than the one before. (Much of what numpy offers for this is written in Python, and
+    takes as long as all the rest does for a few values: so it is with `append`, `diff`, `stack` and `ones_like`.)"""
+    begins = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
 
 
 def _symbols(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
     """One for the symbol."""
-    return first + payload.astype(np.int64), _ONE
+    return first + payload.view(np.int64), None
 
 
 def _bitmaps(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
     """One for the report, and one for each bit that is set."""
-    bits = np.unpackbits(payload.astype("<u8").view(np.uint8), bitorder="little")
-    places = np.flatnonzero(bits.view(np.bool_))
-    return np.concatenate((first, first[places >> 6] + 1 + (places & 63))), _ONE
+    bits = np.unpackbits(payload.astype("<u8", copy=False).view(np.uint8), bitorder="little")
+    (places,) = bits.view(np.bool_).nonzero()
+    return np.concatenate((first, first[places >> 6] + 1 + (places & 63))), None
 
 
 def _levels(payload: NDArray[np.uint64], size: NDArray[np.uint64], gap: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -249,8 +263,10 @@ def _levels(payload: NDArray[np.uint64], size: NDArray[np.uint64], gap: NDArray[
 def _integers(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
     """One for the report, the integer, and its square in two limbs."""
     squares = payload * payload  # levels are below 2^32
-    amounts = np.stack((np.ones_like(payload), payload, squares & np.uint64(_LIMB), squares >> np.uint64(32)))
-    return (first + np.arange(4)[:, None]).ravel(), amounts.ravel().astype(np.int64)
+    amounts = np.empty((4, len(payload)), dtype=np.int64)
+    amounts[0], amounts[1] = 1, payload
+    amounts[2], amounts[3] = squares & np.uint64(_LIMB), squares >> np.uint64(32)
+    return (first + _MOMENTS).ravel(), amounts.ravel()
 
 
 _EVENTS = {Symbol: _symbols, Bitmap: _bitmaps, Integer: _integers}
@@ -259,16 +275,21 @@ _EVENTS = {Symbol: _symbols, Bitmap: _bitmaps, Integer: _integers}
 def _added(events: Sequence[_Events], most: int) -> tuple[IntArray, IntArray]:
     """The slots to which something is added, in order, and the sum of it."""
     if most <= _FEW_SLOTS:
-        sums = np.zeros(most, dtype=np.int64)
+        ones = [slots for slots, amounts in events if amounts is None]
+        slots = ones[0] if len(ones) == 1 else np.concatenate([*ones, _NOBODY])
+        sums = np.bincount(slots, minlength=most)
         for slots, amounts in events:
-            np.add.at(sums, slots, amounts)
-        slot = np.flatnonzero(sums)
+            if amounts is not None:
+                np.add.at(sums, slots, amounts)
+        (slot,) = sums.nonzero()
         return slot, sums[slot]
     slots = np.concatenate([slots for slots, _ in events])
-    amounts = np.concatenate([np.broadcast_to(amounts, slots.shape) for slots, amounts in events])
+    amounts = np.concatenate(
+        [np.ones(len(slots), dtype=np.int64) if some is None else some for slots, some in events]
+    )
     order = np.argsort(slots, kind="stable")
     ordered = slots[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    (starts,) = _begins(ordered).nonzero()
     return ordered[starts], np.add.reduceat(amounts[order], starts)
 
 
@@ -276,7 +297,7 @@ def _sorted(raw: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """The order of the keys, the keys themselves, and where each begins in that order."""
     order = np.argsort(raw, kind="stable")
     ordered = raw[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    (starts,) = _begins(ordered).nonzero()
     return order, ordered[starts], starts
 
 
@@ -370,6 +391,8 @@ def _too_long(shape: Vector, rows: NDArray[np.int32]) -> BoolArray:
 
 def _gather(table: Table, batches: Sequence[Batch]) -> tuple[list[_WideBitmaps | _Vectors], list[int]]:
     """The wide rows by column, and the batches that have one that no column has."""
+    if not any(batch.wide_rows for batch in batches):
+        return [], []
     owners: defaultdict[int, list[int]] = defaultdict(list)
     payloads: defaultdict[int, list[bytes]] = defaultdict(list)
     bad = []

@@ -12,11 +12,11 @@ import asyncio
 import json
 import mmap
 import os
+import struct
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from deniable_aggregator.ingest.refusal import Refusal
 
@@ -84,6 +84,8 @@ class IngestStats:
     """Some refusals are not on the board yet."""
     slot: memoryview | None = field(default=None, repr=False, compare=False)
     """This process's part of a board."""
+    named: _Named | None = field(default=None, repr=False, compare=False)
+    """What has a name, as it was last written there."""
 
     def refuse(self, refusal: Refusal) -> None:
         """Count a refused batch. Many of them come together, and writing takes as long as refusing: once for all."""
@@ -96,7 +98,9 @@ class IngestStats:
         """Write the counts to the board, where there is one."""
         self.unwritten = False
         if self.slot is not None:
-            _write(self.slot, {name: _plain(getattr(self, name)) for name in _COUNTED})
+            if self.named is None or not self.named.still(self):
+                self.named = _Named(self)
+            _write(self.slot, self, self.named.text)
 
     def add(self, other: IngestStats) -> None:
         """Add the counts of another process, or of an earlier one."""
@@ -112,21 +116,40 @@ class IngestStats:
             own.total += its.total
 
 
-_COUNTED = tuple(each.name for each in fields(IngestStats) if each.name not in {"slot", "unwritten"})
+_NUMBERS = struct.Struct(f"<B3x I 5q {len(_SECONDS) + 1}q d {len(_BATCHES) + 1}q d")
+"""A page: the format, the length of the text behind the numbers; batches and flushes; the histograms."""
+_FORMAT = 1
+_OLD_FORMAT = ord("{")
+"""Once a page was JSON; a board of that time is read, and written anew."""
 
 
-def _plain(value: Any) -> Any:
-    return [value.bounds, value.counts, value.total] if isinstance(value, Histogram) else value
+class _Named:
+    """The counts that have names, as text: names seldom change, and their counts do not in most flushes."""
+
+    def __init__(self, stats: IngestStats) -> None:
+        self._counts = dict(stats.refused), dict(stats.store_errors)
+        self.text = json.dumps(self._counts).encode()
+        if len(self.text) > _PAGE_BYTES - _NUMBERS.size:
+            raise ValueError("a slot of the board is too small for the counts")
+
+    def still(self, stats: IngestStats) -> bool:
+        """Whether it still says what these counts are."""
+        refused, store_errors = self._counts
+        return stats.refused == refused and stats.store_errors == store_errors
 
 
-def _write(slot: memoryview, counts: dict[str, Any]) -> None:
-    text = json.dumps(counts).encode()
-    if len(text) > _PAGE_BYTES:
-        raise ValueError("a slot of the board is too small for the counts")
+def _write(slot: memoryview, stats: IngestStats, text: bytes) -> None:
     written = slot[:8].cast("q")
-    page = _page(slot, written[0] + 1)
-    page[: len(text)] = text
-    page[len(text) :] = b" " * (_PAGE_BYTES - len(text))
+    start = _start(written[0] + 1)
+    seconds, batches = stats.flush_seconds, stats.flush_batches
+    _NUMBERS.pack_into(
+        slot, start,
+        _FORMAT, len(text),
+        stats.accepted, stats.reports, stats.duplicate, stats.flushes, stats.waiting,
+        *seconds.counts, seconds.total, *batches.counts, batches.total,
+    )  # fmt: skip
+    start += _NUMBERS.size
+    slot[start : start + len(text)] = text
     written[0] += 1
 
 
@@ -134,18 +157,39 @@ def _read(slot: memoryview) -> IngestStats:
     written = slot[:8].cast("q")
     while True:
         before = written[0]
-        text = bytes(_page(slot, before))
+        start = _start(before)
+        page = bytes(slot[start : start + _PAGE_BYTES])
         if written[0] == before:
-            return _parsed(text) if before else IngestStats()
+            return _parsed(page) if before else IngestStats()
 
 
-def _page(slot: memoryview, number: int) -> memoryview:
-    start = 8 + number % 2 * _PAGE_BYTES
-    return slot[start : start + _PAGE_BYTES]
+def _start(number: int) -> int:
+    return 8 + number % 2 * _PAGE_BYTES
 
 
-def _parsed(text: bytes) -> IngestStats:
-    counts = json.loads(text)
+def _parsed(page: bytes) -> IngestStats:
+    if page[0] == _OLD_FORMAT:
+        return _parsed_json(page)
+    _, length, *numbers = _NUMBERS.unpack_from(page)
+    refused, store_errors = json.loads(page[_NUMBERS.size : _NUMBERS.size + length])
+    accepted, reports, duplicate, flushes, waiting, *histograms = numbers
+    *seconds, seconds_total = histograms[: len(_SECONDS) + 2]
+    *batches, batches_total = histograms[len(_SECONDS) + 2 :]
+    return IngestStats(
+        accepted,
+        reports,
+        duplicate,
+        Counter(refused),
+        flushes,
+        Counter(store_errors),
+        waiting,
+        Histogram(_SECONDS, seconds, seconds_total),
+        Histogram(_BATCHES, batches, batches_total),
+    )
+
+
+def _parsed_json(page: bytes) -> IngestStats:
+    counts = json.loads(page)
     for name in ("flush_seconds", "flush_batches"):
         counts[name] = Histogram(tuple(counts[name][0]), *counts[name][1:])
     for name in ("refused", "store_errors"):

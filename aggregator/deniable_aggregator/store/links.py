@@ -38,6 +38,7 @@ from redis.exceptions import (
     ClusterDownError,
     ConnectionError,  # noqa: A004 - redis-py's name
     MovedError,
+    ReadOnlyError,
     RedisError,
     ResponseError,
     TimeoutError,  # noqa: A004
@@ -45,10 +46,9 @@ from redis.exceptions import (
 )
 
 from deniable_aggregator.store.errors import StoreUnfit
+from deniable_aggregator.store.line import Command, Line
 
 __all__ = ["Command", "Link", "link_to"]
-
-Command = Sequence[bytes | str | int]
 
 _PORT = 6379
 _SENTINEL_PORT = 26379
@@ -75,21 +75,24 @@ class Link(Protocol):
 class _Place:
     """One server."""
 
-    def __init__(self, pool: ConnectionPool) -> None:
+    def __init__(self, pool: ConnectionPool, timeout: float) -> None:
         self._pool = pool
+        self._timeout = timeout
+        self._idle: list[Line] = []
 
     async def ask(self, key: bytes, *commands: Command) -> list[Any]:  # noqa: ARG002 - it is in charge of all keys
         """Replies to commands."""
-        connection = await self._pool.get_connection()  # type: ignore[no-untyped-call]
+        line = await self._line()
         try:
-            await connection.send_packed_command(connection.pack_commands(commands), check_health=False)
-            return [await _reply(connection) for _ in commands]
+            replies = await line.exchange(commands)
         except BaseException:
-            with suppress(RedisError):
-                await connection.disconnect(nowait=True)  # there may be replies on the way that nobody waits for
+            await self._drop(line)
             raise
-        finally:
-            await self._pool.release(connection)
+        if any(isinstance(reply, ReadOnlyError) for reply in replies):
+            await self._drop(line)  # it was the primary's; who has taken over is found out with the next one
+        else:
+            self._idle.append(line)
+        return replies
 
     async def ask_everywhere(self, *commands: Command) -> list[list[Any]]:
         """Replies of this place."""
@@ -99,19 +102,27 @@ class _Place:
         """Let go of the connections."""
         await self._pool.disconnect()
 
+    async def _line(self) -> Line:
+        while self._idle:
+            line = self._idle.pop()
+            if line.open:
+                return line
+            await self._drop(line)
+        return Line(await self._pool.get_connection(), self._timeout)  # type: ignore[no-untyped-call]
 
-async def _reply(connection: Any) -> Any:
-    try:
-        return await connection.read_response()
-    except ResponseError as error:
-        return error
+    async def _drop(self, line: Line) -> None:
+        line.close()
+        with suppress(RedisError):
+            await line.connection.disconnect(nowait=True)
+        await self._pool.release(line.connection)
 
 
 class _Judged(_Place):
     """Whichever server Sentinel calls the primary."""
 
     def __init__(self, service: str, sentinel: Sentinel, options: dict[str, Any]) -> None:
-        super().__init__(SentinelConnectionPool(service, sentinel, **options))  # type: ignore[no-untyped-call]
+        pool = SentinelConnectionPool(service, sentinel, **options)  # type: ignore[no-untyped-call]
+        super().__init__(pool, options["socket_timeout"])
         self._sentinel = sentinel
 
     async def close(self) -> None:
@@ -196,7 +207,7 @@ class _Cluster:
         if address not in self._places:
             host, port = address
             pool = ConnectionPool(connection_class=self._kind, host=host, port=port, **self._options)
-            self._places[address] = _Place(pool)
+            self._places[address] = _Place(pool, self._options["socket_timeout"])
         return self._places[address]
 
     async def _learn(self, learned: int) -> None:
@@ -244,7 +255,7 @@ def link_to(url: str, timeout: float) -> Link:
         "max_connections": _MOST_CONNECTIONS,
     }
     if not kind:
-        return _Place(ConnectionPool.from_url(url, protocol=2, **common))
+        return _Place(ConnectionPool.from_url(url, protocol=2, **common), timeout)
     user, at, hosts = parts.netloc.rpartition("@")
     addresses = [_address(host, _PORT if kind == "cluster" else _SENTINEL_PORT) for host in hosts.split(",")]
     _, service, database = (*parts.path.split("/"), "", "")[:3]

@@ -7,8 +7,8 @@ a script may have been run, and only who asked for it knows whether to ask again
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import struct
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -60,7 +60,7 @@ class Servers:
 
     async def open(self) -> None:
         """Reach them, and agree about what they promise."""
-        with _errors():
+        with _ERRORS:
             self._wait = await self._durability.wait(self._link)
 
     async def close(self) -> None:
@@ -69,12 +69,12 @@ class Servers:
 
     async def ask(self, key: bytes, *commands: Command) -> list[Any]:
         """Replies of the one in charge of a key, none of which is an error."""
-        with _errors():
+        with _ERRORS:
             return _replies(await self._link.ask(key, *commands))
 
     async def ask_everywhere(self, *commands: Command) -> list[list[Any]]:
         """Replies of all of them, none of which is an error."""
-        with _errors():
+        with _ERRORS:
             return [_replies(replies) for replies in await self._link.ask_everywhere(*commands)]
 
     async def run(
@@ -82,7 +82,7 @@ class Servers:
     ) -> Any:
         """A script's reply; durably: once what it has written is as durable as was asked for."""
         wait = self._wait if durably else ()
-        with _errors():
+        with _ERRORS:
             call: Command = ("EVALSHA", script.digest, len(names), *names, *arguments)
             replies = await self._link.ask(names[0], call, *wait)
             if isinstance(replies[0], NoScriptError):
@@ -97,7 +97,12 @@ class Servers:
 
 def packed(numbers: IntArray | Sequence[Sequence[int]]) -> bytes:
     """Numbers as scripts read them: unsigned, little-endian, of 4 bytes; a ValueError for one that has more."""
-    array = np.asarray(numbers)
+    if not isinstance(numbers, np.ndarray):
+        try:
+            return b"".join([struct.pack(f"<{len(row)}I", *row) for row in numbers])
+        except struct.error as error:
+            raise ValueError("a number has more than 32 bits") from error
+    array = numbers
     if array.min() < 0 or array.max() >> 32:
         raise ValueError("a number has more than 32 bits")
     return array.astype("<u4").tobytes()
@@ -110,17 +115,22 @@ def _replies(replies: list[Any]) -> list[Any]:
     return replies
 
 
-@contextmanager
-def _errors() -> Iterator[None]:
+class _Errors:
     """redis-py's errors as ours."""
-    try:
-        yield
-    except OutOfMemoryError as error:
-        raise StoreFull(str(error)) from error
-    except ResponseError as error:
-        raise _refusal(error) from error
-    except (RedisError, OSError) as error:
-        raise StoreUnavailable(str(error)) from error
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, OutOfMemoryError):
+            raise StoreFull(str(error)) from error
+        if isinstance(error, ResponseError):
+            raise _refusal(error) from error
+        if isinstance(error, RedisError | OSError):
+            raise StoreUnavailable(str(error)) from error
+
+
+_ERRORS = _Errors()
 
 
 def _refusal(error: ResponseError) -> StoreError:

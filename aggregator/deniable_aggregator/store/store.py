@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from deniable_aggregator.store.additions import KEY, Additions, IntArray, delta_of
+from deniable_aggregator.store.additions import Additions, IntArray
 from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnavailable
 from deniable_aggregator.store.folding import Folding
@@ -126,7 +126,7 @@ class Store:
             [deltas_name(shard), *(seen_name(shard, window) for window in windows)],
             packed([(len(admission.ids), admission.remember) for admission in admissions.values()]),
             _joined(admissions.values()),
-            delta_of(additions, _expiries(admissions, additions)),
+            additions.delta({window: admission.keep for window, admission in admissions.items()}),
             max(admission.keep for admission in admissions.values()),
             _MOST_DELTAS,
             int(self._servers.waits),
@@ -209,16 +209,6 @@ class Store:
 
 def _info(reply: bytes) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition(":") for line in reply.decode().splitlines())}
-
-
-def _expiries(admissions: Mapping[Window, Admission], additions: Additions) -> IntArray:
-    """For each key, the second since 1970 when its counters expire if they begin with these additions."""
-    keys = np.asarray(additions.keys, dtype=KEY)
-    expires = np.zeros(len(keys), dtype=np.int64)
-    now = int(time.time())
-    for window, admission in admissions.items():
-        expires[(keys["digest"] == window.digest) & (keys["epoch"] == window.epoch)] = now + admission.keep
-    return expires
 
 
 def _joined(admissions: Iterable[Admission]) -> bytes:

@@ -1,0 +1,58 @@
+"""When the next flush of a lane may begin: soon where flushes are cheap here, later where they are dear.
+
+words:
+  spent  the processor time of this process's own that a flush has taken, from its first batch to its last outcome
+  room   the moment from which a flush that is full may begin
+  due    the moment from which any flush may begin
+  late   the moment up to which a flush that is due lets others come along while every turn of the loop brings some
+
+Flushing takes time from the calls of one loop, and what a flush costs differs by an order of magnitude between
+hosts, and again between flushes of one batch and of a hundred. So the time between flushes is a multiple of what the
+last one has cost here: no number of milliseconds is right everywhere. It grows with what a flush costs, which grows
+less than in proportion with its batches: so there is one interval at which the two agree, and it is reached from
+wherever one begins. While the store answers, the loop is free: that is no cost, but the flushes of a lane follow
+each other.
+
+Every number here is a share, or a bound on how long somebody waits; none is the speed of a host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["MOST_SHARE", "Moments", "Pace"]
+
+MOST_SHARE = 1 / 2
+"""The most that flushing takes of a loop: half. Whatever flushes cost, the other half is for calls."""
+_MEANT_SHARE = 1 / 20
+"""What flushing is meant to take of a loop where nobody has to wait long for it."""
+_PATIENCE = 0.005
+"""Seconds: so long, at the most, flushes are kept apart for the sake of that twentieth."""
+_CROWD = 2.0
+"""Where calls come without pause they wait for each other anyway, and flushes may be so many times as far apart."""
+
+
+class Moments(NamedTuple):
+    """When the next flush may begin, on the clock of the one before."""
+
+    room: float
+    due: float
+    late: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How far apart the flushes of a lane are."""
+
+    lanes: int = 1
+    """How many lanes share the loop."""
+    least: float = 0.0
+    """Seconds from the beginning of one flush to that of the next, at the least, unless that one is full."""
+
+    def after(self, began: float, spent: float) -> Moments:
+        """What follows a flush that began then, and has cost so many seconds."""
+        of_all_lanes = spent * self.lanes
+        room = of_all_lanes / MOST_SHARE
+        due = max(self.least, room, min(of_all_lanes / _MEANT_SHARE, _PATIENCE))
+        return Moments(began + room, began + due, began + _CROWD * due)
