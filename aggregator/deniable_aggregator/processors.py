@@ -22,6 +22,8 @@ __all__ = ["Accounts", "Placement", "accounts", "placing", "processors_of", "tak
 
 _KEPT_SHARE = 1 / 10
 """So much of its time a loop may be kept from running before its threads are let go."""
+_KEPT_LOOKS = 5
+"""In so many looks on end: to start is a busy time, and so are other short ones."""
 _LOOKS_APART = 30
 """After so many looks threads that were let go take turns again, to see; after twice as many each time that fails."""
 _MOST_LOOKS_APART = 16 * _LOOKS_APART
@@ -77,6 +79,7 @@ class Placement:
         self._read = read
         self._before = read()
         self._looks = 0
+        self._kept = 0
         self._apart = _LOOKS_APART
 
     def look(self, seconds: float) -> None:
@@ -88,7 +91,8 @@ class Placement:
         self._looks += 1
         if self.turns:
             kept = now.waited - before.waited - (now.others - before.others)
-            if kept > _KEPT_SHARE * seconds:
+            self._kept = self._kept + 1 if kept > _KEPT_SHARE * seconds else 0
+            if self._kept >= _KEPT_LOOKS:
                 if self._looks > _LOOKS_APART:
                     self._apart = _LOOKS_APART  # it went well for a while
                 self._change(turns=False)
@@ -97,7 +101,7 @@ class Placement:
             self._change(turns=True)
 
     def _change(self, *, turns: bool) -> None:
-        self.turns, self._looks = turns, 0
+        self.turns, self._looks, self._kept = turns, 0, 0
         self._place(turns)
 
 
