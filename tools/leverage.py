@@ -63,7 +63,7 @@ ASKED: dict[str, str] = {
     "count up to 50, one bit": 'kind = "count"\nmax = 50\nmechanism = "one_bit"',
     "count up to 50, hybrid": 'kind = "count"\nmax = 50\nmechanism = "hybrid"',
     "count up to 50, geometric": 'kind = "count"\nmax = 50\nmechanism = "geometric"',
-    "count up to 50, events": 'kind = "count"\nmax = 50\nunit = "event"',
+    "count up to 50, events": 'kind = "count"\nmax = 50\nprivacy_unit = "event"',
     "10 flags, one drawn": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "randomized_response"',
     "10 flags, all answered": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "bitwise_response"',
     "10 flags, all, remembered, and again": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "bitwise_response"'

@@ -64,7 +64,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "category": ('values = ["a", "b", "c", "d", "e"]',),
     "ordinal": ('values = ["a", "b", "c", "d", "e", "f", "g"]',),
     "number": ("range = [0, 60]",),
-    "count": ("max = 20", 'max = 100\nunit = "event"'),
+    "count": ("max = 20", 'max = 100\nprivacy_unit = "event"'),
     "flags": ('flags = ["a", "b", "c", "d"]',),
     "set": ('values = ["a", "b", "c", "d", "e", "f", "g", "h"]\nmax_items = 2',),
     "vector": (_L2, _L1),

@@ -141,7 +141,7 @@ def test_every_interval_of_a_window_holds_its_estimate(metric: Metric, data: st.
 
 def events(more: str, counts: list[int]) -> Estimate:
     """The answer about counts of events at epsilon 1, without any noise coming out."""
-    metric = asked("count", f'unit = "event"\nepsilon = 1.0\n{more}')
+    metric = asked("count", f'privacy_unit = "event"\nepsilon = 1.0\n{more}')
     mechanism = metric.columns[0].mechanism
     assert isinstance(mechanism, Laplace)
     sent = [count - mechanism.lowest for count in counts]
@@ -176,7 +176,7 @@ def test_the_low_end_holds_without_a_max(others: list[int], epsilon: str) -> Non
 
     2,000 samples of a hundred devices: a false alarm, were 95% exact, has a probability below 1e-7 in each.
     """
-    metric = asked("count", f'unit = "event"\nepsilon = {epsilon}\n')
+    metric = asked("count", f'privacy_unit = "event"\nepsilon = {epsilon}\n')
     mechanism = metric.columns[0].mechanism
     assert isinstance(mechanism, Laplace)
     generator = np.random.default_rng(17)
@@ -205,7 +205,7 @@ owner = "a"
 epoch = 9
 [metrics.errors]
 kind = "count"
-unit = "event"
+privacy_unit = "event"
 description = "d"
 epsilon = 1.0
 """
@@ -248,7 +248,7 @@ def test_a_limit_is_asked_for() -> None:
 
 def test_about_the_devices_that_reported_both_ends_are_known() -> None:
     """Their counts are given, and the noise is known whatever they are."""
-    metric = asked("count", 'unit = "event"\nepsilon = 1.0\n')
+    metric = asked("count", 'privacy_unit = "event"\nepsilon = 1.0\n')
     none = events("", [3] * 100)
     counters = [np.array([100, 300, 900, 0])]
     assert math.isinf(none.rows[0].high)

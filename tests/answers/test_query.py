@@ -35,6 +35,7 @@ kind = "boolean"
 description = "The dark theme is on"
 epsilon = 1.0
 memoize = true
+instantaneous_epsilon = "linkable"
 [metrics.browser]
 kind = "category"
 description = "The default browser"

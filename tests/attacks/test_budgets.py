@@ -297,7 +297,7 @@ def test_a_remembered_delta_is_reserved_with_its_first_answer() -> None:
     """What eight different vectors could cost, whether they come or not: so a refusal tells nothing of them."""
     for most, given in (("7.9e-6", 0), ("8e-6", 20)):
         for moving in (0.0, 0.01):
-            device = Device(vectors(f"lifetime_delta = {most}", "memoize = true"))
+            device = Device(vectors(f"lifetime_delta = {most}", 'memoize = true\ninstantaneous_epsilon = "linkable"'))
             for day in range(20):
                 device.keep({"m": [moving * day, 0.5]}, day)
                 device.seal((day + 1) * DAY)

@@ -208,7 +208,7 @@ def test_check_shows_what_one_fake_can_do(capsys: pytest.CaptureFixture[str], tm
         '[collection]\nname = "c"\nowner = "o"\nepoch = "1d"\n[budget]\nepoch = 9\n'
         '[metrics.yes]\nkind = "boolean"\ndescription = "d"\nepsilon = 1\n'
         f'[metrics.many]\ndescription = "d"\nepsilon = 1\n{ASKED["category of 1,000, randomized response"]}\n'
-        '[metrics.errors]\nkind = "count"\nunit = "event"\ndescription = "d"\nepsilon = 1\n',
+        '[metrics.errors]\nkind = "count"\nprivacy_unit = "event"\ndescription = "d"\nepsilon = 1\n',
         encoding="utf-8",
     )
     main(["check", str(path)])

@@ -37,7 +37,8 @@ def test_it_says_which_metric_is_never_answered() -> None:
     (told,) = found(HEAD + "lifetime = 3.5\n" + CATEGORY)
     assert told.startswith("one: is never answered: the 4 answers that a device may remember cost epsilon 4, and")
     assert found(HEAD + "lifetime = 4\n" + CATEGORY) == []
-    (told,) = found(HEAD + "lifetime = 9\nlifetime_delta = 7e-6\n" + VECTOR + "memoize = true\n")
+    memory = 'memoize = true\ninstantaneous_epsilon = "linkable"\n'
+    told, *_ = found(HEAD + "lifetime = 9\nlifetime_delta = 7e-6\n" + VECTOR + memory)
     assert told.startswith(
         "update: is never answered: the 8 answers that a device may remember cost delta 8e-06, and"
     )

@@ -164,12 +164,23 @@ class Laplace(Mechanism):
         return (1 - zero) / 2 * beyond**often * (1 - beyond) * Fraction(product, FINE ** len(self.digits))
 
     def tail(self, size: int) -> Fraction:
-        """P(D >= size) for a size above 0, exactly: the rest of its block of 2^L, and all blocks after it."""
-        block = 1 << len(self.digits)
-        often = (size - 1) // block
-        own = sum((self.noise(d) for d in range(size, (often + 1) * block + 1)), Fraction(0))
+        """P(D >= size) for a size above 0, exactly: the rest of its block of 2^L, and all blocks after it.
+
+        Within the block, numbers with the digits of the first down to some place, and there 1 for 0, are greater.
+        """
+        often, first = divmod(size - 1, 1 << len(self.digits))
+        same, greater = 1, 0
+        for place in reversed(range(len(self.digits))):
+            heads, tails = self.digits[place].threshold, FINE - self.digits[place].threshold
+            greater *= FINE
+            if first >> place & 1:
+                same *= heads
+            else:
+                greater += same * heads
+                same *= tails
         zero, beyond = (Fraction(coin.threshold, FINE) for coin in (self.zero, self.beyond))
-        return own + (1 - zero) / 2 * beyond ** (often + 1)
+        rest = Fraction(same + greater, FINE ** len(self.digits))
+        return (1 - zero) / 2 * beyond**often * ((1 - beyond) * rest + beyond)
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The noise that leads there; beyond either end all that leads to the end or beyond, divided in three."""
