@@ -55,6 +55,7 @@ ASKED: dict[str, str] = {
     "category of 1,000, randomized response": _category(1000, "randomized_response"),
     "category of 1,000, subset selection": _category(1000, "subset_selection"),
     "category of 1,000, projective geometry": _category(1000, "projective_geometry"),
+    "category of 48, remembered, and again": 'kind = "category"\nvalues = ' + _named(48) + _MEMO,
     "ordinal of 5, randomized response": f'kind = "ordinal"\nvalues = {_named(5)}',
     "ordinal of 5, exponential": f'kind = "ordinal"\nvalues = {_named(5)}\nmechanism = "exponential"',
     "number, one bit": 'kind = "number"\nrange = [0, 480]\nmechanism = "one_bit"',

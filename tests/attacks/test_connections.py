@@ -156,7 +156,9 @@ def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest
             assert await client.submit(request((0, 1))) is False
             guard = Guard(server.port, 200)
             assert await guard.look() == 0
+            files = len(os.listdir("/proc/self/fd"))
             wires = [Wire(server.port).begin() for _ in range(150)]
+            await until(lambda: len(os.listdir("/proc/self/fd")) >= files + 2 * len(wires), "all are accepted")
 
             async def closed() -> int:
                 """How many the guard closes, once they have been quiet for long enough."""
@@ -166,7 +168,7 @@ def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest
                 return number
 
             before = len(os.listdir("/proc/self/fd"))
-            number = await asyncio.wait_for(closed(), 60)
+            number = await asyncio.wait_for(closed(), PATIENCE)
             assert number == 150 + 1 - 75
             assert len(os.listdir("/proc/self/fd")) <= before
 

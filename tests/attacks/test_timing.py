@@ -32,6 +32,7 @@ from deniable.mechanisms import (
     Mechanism,
     Memoized,
     MemoizedBitwise,
+    MemoizedSubset,
     PadAndSample,
     ProjectiveGeometryResponse,
     RandomizedResponse,
@@ -60,12 +61,13 @@ SUBJECTS: list[tuple[Mechanism, list[int]]] = [
     (BitwiseResponse(ONE, 10), [0, 5, 1023]),
     (Memoized(RandomizedResponse(TWO, 5), RandomizedResponse(ONE, 5)), [0, 4]),
     (MemoizedBitwise(BitwiseResponse(TWO, 4), BitwiseResponse(ONE, 4)), [0, 15]),
+    (MemoizedSubset(SubsetSelection(TWO, 6, 2), ONE), [0, 5]),
     (SETS, [SETS.encode(items) for items in ([], [3], [0, 19], [0, 4, 7, 8, 19])]),
     (POINTS, [POINTS.encode(items) for items in ([], [3], [0, 39], [0, 4, 7, 8, 39])]),
     (VectorLaplace(ONE, 64, 200), [pack(entries) for entries in ([0] * 64, LONG, DENSE)]),
     (Gaussian(ONE, Fraction(1, 10**6), 64, 200), [pack(entries) for entries in ([0] * 64, LONG, DENSE)]),
 ]
-DISCARDING = {SubsetSelection}
+DISCARDING = {SubsetSelection, MemoizedSubset}
 """Their samplers draw until enough bits are set: they discard words, whatever the answer and its coin."""
 REGISTERED = set(MECHANISMS.values())
 

@@ -24,14 +24,18 @@ LARGE = 10**12
 
 def levels(mechanism: Mechanism) -> list[int]:
     """What payloads count as."""
-    return list(mechanism.levels) if isinstance(mechanism, Hybrid) else list(range(mechanism.shape.size))
+    if isinstance(mechanism, Hybrid):
+        return list(mechanism.levels)
+    assert isinstance(mechanism, Laplace)
+    return [mechanism.level(payload) - mechanism.lowest for payload in mechanism.payloads()]
 
 
 def counted(mechanism: Mechanism, counts: list[int]) -> NDArray[np.int64]:
     """The counters when each payload was sent so often."""
     if isinstance(mechanism, Hybrid):
         return np.array(counts)
-    total, squares = (sum(n * y**power for y, n in enumerate(counts)) for power in (1, 2))
+    at = levels(mechanism)
+    total, squares = (sum(n * y**power for y, n in zip(at, counts, strict=True)) for power in (1, 2))
     return np.array([sum(counts), total, squares & 0xFFFFFFFF, squares >> 32])
 
 
@@ -74,18 +78,24 @@ def test_the_noise_is_what_is_known_of_it(mechanism: Mechanism) -> None:
     size = np.array(levels(mechanism), dtype=np.float64)
     rows = np.array([[float(chance) for chance in row.values()] for row in mechanism.channel()])
     moments: dict[int, list[float]] = {2: [], 3: [], 4: []}
+    squares: list[float] = []
     for row, following in pairwise(rows):
         for part in np.linspace(0, 1, 11):
             chances = row + part * (following - row)
             around = size - chances @ size
             for power, own in moments.items():
                 own.append(abs(float(chances @ around**power)))
+            squares.append(float(chances @ around**4 - (chances @ around**2) ** 2))
     noise = found.noise
     assert noise.least == pytest.approx(min(moments[2]), rel=1e-9)
     assert max(moments[2]) == pytest.approx(noise.most, rel=1e-5)
     assert max(moments[3]) <= noise.third * (1 + 1e-9) + 1e-9
     assert max(moments[4]) <= noise.fourth * (1 + 1e-9)
-    assert max(moments[4]) >= 0.99 * noise.fourth
+    # What Laplace noise sends in the place of an overshoot varies less in its fourth power than unbounded noise does.
+    assert max(moments[4]) >= (0.99 if isinstance(mechanism, Hybrid) else 0.8) * noise.fourth
+    assert (
+        noise.square * (1 - 1e-9) <= min(squares) <= (1.001 if isinstance(mechanism, Hybrid) else 1.1) * noise.square
+    )
     ends = rows[[0, -1]] @ size
     assert (found.origin, found.span) == pytest.approx((ends[0], ends[1] - ends[0]), rel=1e-12)
 

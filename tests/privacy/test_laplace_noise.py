@@ -108,9 +108,8 @@ def test_levels_are_no_farther_than_they_have_to_be(noise: Laplace) -> None:
     """2c + 1 steps beyond an end, rounded up, where c is the mean overshoot: two scales, not forty."""
     mean = 1 / (_middle(noise.rate) - 1)
     assert 2 * mean < noise.far <= 2 * mean + 1 < noise.reach <= 2 * mean + 2
-    assert [noise.level(payload) for payload in noise.payloads()] == [
-        Shifted(noise).level(payload) for payload in noise.payloads()
-    ]
+    stated = Shifted(noise)
+    assert [noise.level(payload) for payload in noise.payloads()] == [*map(stated.level, noise.payloads())]
 
 
 def test_the_outputs_reach_as_far_below_the_grid_as_above_it() -> None:

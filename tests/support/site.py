@@ -70,11 +70,13 @@ class Running:
     @contextlib.contextmanager
     def without_store(self) -> Iterator[None]:
         """The store can not be reached."""
-        pool: Any = cast("Any", self.server.store)._servers._link._pool
+        link = cast("Any", self.server.store)._servers._link
+        pool = link._pool
         kept = pool.connection_kwargs["path"]
 
         def moved(path: str) -> None:
             pool.connection_kwargs["path"] = path
+            link._idle.clear()
             self.wait_for(pool.disconnect())
             pool.reset()
 
