@@ -26,7 +26,7 @@ from support import aggregators
 from support.aggregator_server import Client, connected, request, serving
 from support.aggregators import EXACT, running
 from support.commands import COMMAND
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 DIGEST = Collection.loads(EXACT).digest
 QUICK = (("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 200))
