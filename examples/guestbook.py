@@ -93,15 +93,15 @@ def main() -> None:
                 workers.append(pid)
             else:
                 work(listener)
-        print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        number = len(workers)
-        Guestbook.metrics.workers.record("1" if number == 1 else "2 to 4" if number < 5 else "5 or more")
 
         def end(_signal: int, _frame: FrameType | None) -> None:
             for pid in workers:
                 os.kill(pid, signal.SIGTERM)
 
         signal.signal(signal.SIGTERM, end)
+        print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+        number = len(workers)
+        Guestbook.metrics.workers.record("1" if number == 1 else "2 to 4" if number < 5 else "5 or more")
         for pid in workers:
             os.waitpid(pid, 0)
 
