@@ -32,10 +32,12 @@ def _noise(mechanism: Laplace) -> Noise:
     most by which the mean cube and fourth power of an overshoot are greater than those of what is sent (Lyapunov).
     That is convex in d, so for both ends together it is greatest where the value is at one of them.
     """
-    variance, mean = mechanism.variance, mechanism.alpha / -math.expm1(-float(mechanism.rate))
+    rate = float(mechanism.rate)
+    variance, alpha = mechanism.variance, math.exp(-rate)
+    mean = alpha / -math.expm1(-rate)
     most = variance + 0.25
-    third = 0.0963 + 2 * mean**2 * (mean + 1) / (1 + mechanism.alpha)
+    third = 0.0963 + 2 * mean**2 * (mean + 1) / (1 + alpha)
     cube, fourth = 2 * mean**3 + 2 * mean**2, 16 * mean**4 + 24 * mean**3 + 8 * mean**2
-    across = mechanism.alpha**mechanism.steps * (4 * mechanism.steps * cube + fourth)
-    square = max(variance + 5 * variance**2 - (fourth + across) / (1 + mechanism.alpha), 0.0)
+    across = alpha**mechanism.steps * (4 * mechanism.steps * cube + fourth)
+    square = max(variance + 5 * variance**2 - (fourth + across) / (1 + alpha), 0.0)
     return Noise(variance, most, third, variance + 6 * variance * most + 1 / 12, square)
