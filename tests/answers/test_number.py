@@ -1,7 +1,7 @@
 """Number, from the device to the answer: right on average, in its unit, and within intervals that hold.
 
 Populations are drawn with numpy from the mechanisms' exact chances: the payloads of independent devices are one
-multinomial draw. 4,000 of them measure a coverage of 95% with a standard error of 0.34%.
+multinomial draw. 2,000 of them measure a coverage of 95% with a standard error of 0.49%.
 """
 
 from __future__ import annotations
