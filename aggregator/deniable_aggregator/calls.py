@@ -93,7 +93,11 @@ class Calls:
         except DecodeError:  # gRPC would log it at length, as often as somebody likes
             message, refusal = grpc.aio.EOF, NOT_A_REQUEST
         finally:
-            unread.pop(context, None)
+            waited = unread.pop(context, None) is not None
+        if (
+            not waited
+        ):  # it is being refused: what has come after all is not taken, since its device may send it again
+            raise asyncio.CancelledError
         if message is grpc.aio.EOF:
             await refuse(context, refusal)
         return message

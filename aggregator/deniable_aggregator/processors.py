@@ -27,6 +27,8 @@ _KEPT_LOOKS = 5
 _LOOKS_APART = 30
 """After so many looks threads that were let go take turns again, to see; after twice as many each time that fails."""
 _MOST_LOOKS_APART = 16 * _LOOKS_APART
+_ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+"""The processors that whoever has started this process lets it use."""
 _TASKS = Path("/proc/self/task")
 
 
@@ -111,7 +113,7 @@ def placing(processor: int | None) -> Callable[[bool], None] | None:
         return None
 
     def place(turns: bool) -> None:
-        everywhere = range(os.cpu_count() or 1)
+        everywhere = _ALLOWED
         for task in _TASKS.iterdir():
             with contextlib.suppress(OSError):
                 policy = os.SCHED_BATCH if turns else os.SCHED_OTHER

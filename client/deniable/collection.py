@@ -329,17 +329,17 @@ class _Reader:
 
     def _budget(self, metrics: list[Metric]) -> Budget | None:
         spent = sum((metric.epsilon.value for metric in metrics), Fraction(0))
+        deltas = sum((metric.kind.delta for metric in metrics), Fraction(0))
         section = self._root.section("budget")
         if not section.has("epoch"):
             section.wrong("epoch", f"missing; what the metrics spend in an epoch adds up to {float(spent):.15g}")
         epoch = section.take("epoch", a_limit, None)
         lifetime = section.take("lifetime", a_limit, None)
-        epoch_delta = section.take("epoch_delta", a_chance, _EPOCH_DELTA)
+        epoch_delta = section.take("epoch_delta", a_chance, max(_EPOCH_DELTA, deltas))
         lifetime_delta = section.take("lifetime_delta", a_chance, _LIFETIME_DELTA)
         section.finish()
         if epoch is None or epoch_delta is None or lifetime_delta is None:
             return None
-        deltas = sum((metric.kind.delta for metric in metrics), Fraction(0))
         if deltas > epoch_delta:
             section.wrong(
                 "epoch_delta",

@@ -168,10 +168,11 @@ def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) 
         return metric.randomize(value), cost
     column, chosen = metric.encode(value, memo.draws(metric).__next__)
     recalled = memo.recall(metric, column, chosen)
-    reserves = 0 if memo.known(metric) else metric.recalled
-    cost = ledger.charge(
-        metric, epoch, remembered=recalled is not None, reserves=reserves, question=memo.question(metric)
-    )
+    known = memo.known(metric) > 0
+    if not known:
+        ledger.check_question(metric, memo.question(metric))
+    cost = ledger.charge(metric, epoch, remembered=recalled is not None, reserves=0 if known else metric.recalled)
+    ledger.note_question(metric, memo.question(metric))
     if recalled is None:
         recalled = column, column.mechanism.remember(chosen)
         memo.remember(metric, column, chosen, recalled[1])

@@ -92,7 +92,7 @@ class Ledger:
     def __init__(self, connection: sqlite3.Connection, collection: Collection) -> None:
         self._connection = connection
         self._collection = collection
-        (ends,) = connection.execute("SELECT coalesce(max(ends), 0) FROM settled").fetchone()
+        (ends,) = connection.execute("SELECT coalesce(max(ends), 0) FROM settled_charge").fetchone()
         self._closed_before = max(float(ends), float(get(connection, "not_before") or 0.0))
         self._lost = lost(connection)
 
@@ -103,13 +103,11 @@ class Ledger:
         *,
         remembered: bool = False,
         reserves: int | None = None,
-        question: bytes | None = None,
     ) -> Cost:
         """Charge a metric's answer for an epoch; BudgetExceededError, and no charge, where it may not be given.
 
         An answer that is remembered was paid for when it was first given: it costs nothing, but has its line.
-        `reserves` is how many answers this one pays for in the lifetime's budget, if not just itself; `question` is
-        the one that a memoized metric asks.
+        `reserves` is how many answers this one pays for in the lifetime's budget, if not just itself.
         """
         seconds = self._collection.epoch_seconds
         start = epoch * seconds
@@ -119,10 +117,8 @@ class Ledger:
         self._check_past(metric, start)
         self._check_epoch(metric, start, share)
         self._check_lifetime(metric, reserve)
-        if question is not None:
-            self._ask(metric, question)
         self._connection.execute(
-            "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO charge VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (start, metric.name, self._collection.name, seconds, cost.epsilon, share.epsilon, reserve.epsilon,
              cost.delta, share.delta, reserve.delta),
         )  # fmt: skip
@@ -139,7 +135,7 @@ class Ledger:
         """Hold what any collection's metrics have taken of this time against the budget of an epoch."""
         end = start + self._collection.epoch_seconds
         taken = self._connection.execute(
-            "SELECT metric, share, delta_share FROM ledger WHERE start > ? AND start < ? AND start + seconds > ?",
+            "SELECT metric, share, delta_share FROM charge WHERE start > ? AND start < ? AND start + seconds > ?",
             (start - _LONGEST, end, start),
         ).fetchall()
         if any(name == metric.name for name, _, _ in taken):
@@ -158,7 +154,7 @@ class Ledger:
             return
         ever = Cost(*self._connection.execute(
             "SELECT coalesce(sum(reserve), 0), coalesce(sum(delta_reserve), 0) FROM "
-            "(SELECT reserve, delta_reserve FROM ledger UNION ALL SELECT reserve, delta_reserve FROM settled)"
+            "(SELECT reserve, delta_reserve FROM charge UNION ALL SELECT reserve, delta_reserve FROM settled_charge)"
         ).fetchone())  # fmt: skip
         limit = Cost.of(budget.lifetime or Fraction(0), budget.lifetime_delta)
         if budget.lifetime is not None and ever.epsilon + reserve.epsilon > limit.epsilon:
@@ -166,18 +162,20 @@ class Ledger:
         if reserve.delta and ever.delta + reserve.delta > limit.delta:
             raise BudgetExceededError(f"{metric.name} would go beyond a lifetime's budget of delta")
 
-    def _ask(self, metric: Metric, question: bytes) -> None:
-        """Note a question; BudgetExceededError where its name has had too many, and no lifetime's budget limits them.
+    def check_question(self, metric: Metric, question: bytes) -> None:
+        """BudgetExceededError where a metric's name has had too many questions, and no lifetime limits them.
 
-        Questions are counted, and not what is remembered of them, which depends on what the answers were.
+        Questions are counted, and not what is remembered of them, which depends on what the answers were. One of
+        which anything is remembered costs nothing more: it need not be checked.
         """
         (others,) = self._connection.execute(
             "SELECT count(*) FROM question WHERE metric = ? AND question <> ?", (metric.name, question)
         ).fetchone()
         if self._collection.budget.lifetime is None and others >= _QUESTIONS:
-            known = "SELECT 1 FROM question WHERE metric = ? AND question = ?"
-            if self._connection.execute(known, (metric.name, question)).fetchone() is None:
-                raise BudgetExceededError(f"{metric.name} has had {others} other meanings: give [budget] a lifetime")
+            raise BudgetExceededError(f"{metric.name} has had {others} other meanings: give [budget] a lifetime")
+
+    def note_question(self, metric: Metric, question: bytes) -> None:
+        """Count a question that has been answered."""
         self._connection.execute("INSERT OR IGNORE INTO question VALUES (?, ?)", (metric.name, question))
 
 
@@ -189,22 +187,22 @@ def settle(connection: sqlite3.Connection, certain: float) -> None:
     """
     before = certain - _SETTLED_AFTER
     connection.execute(
-        "INSERT INTO settled SELECT collection, metric, max(start + seconds) AS ends, sum(cost) AS cost, "
-        "sum(reserve) AS reserve, sum(delta_cost) AS delta_cost, sum(delta_reserve) AS delta_reserve FROM ledger "
+        "INSERT INTO settled_charge SELECT collection, metric, max(start + seconds) AS ends, sum(cost) AS cost, "
+        "sum(reserve) AS reserve, sum(delta_cost) AS delta_cost, sum(delta_reserve) AS delta_reserve FROM charge "
         "WHERE start + seconds <= ? GROUP BY collection, metric "
         "ON CONFLICT DO UPDATE SET ends = max(ends, excluded.ends), cost = cost + excluded.cost, "
         "reserve = reserve + excluded.reserve, delta_cost = delta_cost + excluded.delta_cost, "
         "delta_reserve = delta_reserve + excluded.delta_reserve",
         (before,),
     )
-    connection.execute("DELETE FROM ledger WHERE start + seconds <= ?", (before,))
+    connection.execute("DELETE FROM charge WHERE start + seconds <= ?", (before,))
 
 
 def charges(connection: sqlite3.Connection) -> list[Charge]:
     """All charges, the oldest first."""
     rows = connection.execute(
-        "SELECT collection, metric, 0, ends, cost, delta_cost FROM settled "
-        "UNION ALL SELECT collection, metric, start, seconds, cost, delta_cost FROM ledger ORDER BY 3, 1, 2"
+        "SELECT collection, metric, 0, ends, cost, delta_cost FROM settled_charge "
+        "UNION ALL SELECT collection, metric, start, seconds, cost, delta_cost FROM charge ORDER BY 3, 1, 2"
     )
     return [
         Charge(collection, metric, start, seconds, *Cost(cost, delta).told())

@@ -62,16 +62,23 @@ _MIGRATIONS = (
     CREATE TABLE health (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
     """,
     """
-    ALTER TABLE ledger RENAME TO first_ledger;
-    CREATE TABLE ledger (
+    CREATE TABLE charge (
         start INTEGER, metric TEXT, collection TEXT, seconds INTEGER NOT NULL,
         cost INTEGER NOT NULL, share INTEGER NOT NULL, reserve INTEGER NOT NULL,
         delta_cost INTEGER NOT NULL, delta_share INTEGER NOT NULL, delta_reserve INTEGER NOT NULL,
         PRIMARY KEY (start, metric, collection)) WITHOUT ROWID;
-    INSERT INTO ledger SELECT start, metric, collection, seconds, cost, share, reserve, 0, 0, 0 FROM first_ledger;
-    DROP TABLE first_ledger;
-    ALTER TABLE settled ADD COLUMN delta_cost INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE settled ADD COLUMN delta_reserve INTEGER NOT NULL DEFAULT 0;
+    INSERT INTO charge SELECT start, metric, collection, seconds, cost, share, reserve, 0, 0, 0 FROM ledger;
+    DROP TABLE ledger;
+    CREATE TABLE ledger (
+        collection TEXT, start INTEGER, metric TEXT, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
+        share INTEGER NOT NULL, reserve INTEGER NOT NULL,
+        PRIMARY KEY (collection, start, metric), CHECK (0)) WITHOUT ROWID;
+    CREATE TABLE settled_charge (
+        collection TEXT, metric TEXT, ends INTEGER NOT NULL, cost INTEGER NOT NULL, reserve INTEGER NOT NULL,
+        delta_cost INTEGER NOT NULL, delta_reserve INTEGER NOT NULL,
+        PRIMARY KEY (collection, metric)) WITHOUT ROWID;
+    INSERT INTO settled_charge SELECT collection, metric, ends, cost, reserve, 0, 0 FROM settled;
+    DELETE FROM settled;
     ALTER TABLE transcript ADD COLUMN delta_cost INTEGER NOT NULL DEFAULT 0;
     CREATE TABLE question (metric TEXT, question BLOB, PRIMARY KEY (metric, question)) WITHOUT ROWID;
     PRAGMA application_id = 1156127409;
@@ -86,7 +93,11 @@ _MIGRATIONS = (
     DELETE FROM meta WHERE key = 'failures';
     """,
 )
-"""What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise."""
+"""What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise.
+
+A process of an earlier version may have the file open. `ledger`, which nobody can write to any more, is there for it:
+it is refused, looks again and finds that the file is of a newer version. A table that had other columns or were gone
+would be damage to it, and it would set the file aside."""
 
 _BUSY_SECONDS = 0.05
 """How long SQLite waits for another process with our lock held: a fork has to wait as long."""
@@ -177,6 +188,7 @@ class State:
             damaged = _DAMAGED | {sqlite3.SQLITE_ERROR}  # from here on no statement is wrong, unless the schema is
             connection.execute("BEGIN IMMEDIATE")
             try:
+                _check_version(connection)
                 result = work(connection)
                 connection.execute("COMMIT")
             finally:
@@ -315,14 +327,20 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
+def _check_version(connection: sqlite3.Connection) -> int:
+    """The version of a file; a newer one is none of ours to write to, and may have come while we had it open."""
+    version = _version(connection)
+    if version > len(_MIGRATIONS):
+        raise StateError(f"the state file was written by a newer version of deniable (schema {version})")
+    return version
+
+
 def _migrate(connection: sqlite3.Connection, lost_at: float | None = None) -> None:
     if _version(connection) == len(_MIGRATIONS) and lost_at is None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _version(connection)
-        if version > len(_MIGRATIONS):
-            raise StateError(f"the state file was written by a newer version of deniable (schema {version})")
+        version = _check_version(connection)
         for migration in _MIGRATIONS[version:]:
             for statement in migration.split(";"):
                 connection.execute(statement)

@@ -269,7 +269,7 @@ def test_deltas_add_up_and_are_limited_like_epsilons() -> None:
     device = Device(vectors())
     device.state.run(
         lambda connection: connection.execute(
-            "INSERT INTO settled VALUES ('other', 'other', 0, 0, 0, 0, ?)", (10**15 - 3 * 10**12,)
+            "INSERT INTO settled_charge VALUES ('other', 'other', 0, 0, 0, 0, ?)", (10**15 - 3 * 10**12,)
         )
     )
     assert spent(device, 20) == [1e-6, 0.0, 1e-6, 1e-6], "whichever collection has spent it"

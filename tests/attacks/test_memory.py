@@ -20,6 +20,7 @@ from deniable.v1 import estimate_service_pb2, estimate_service_pb2_grpc
 from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest, WideRow
 from deniable_aggregator import server as serving_module
 from deniable_aggregator.answering import answering
+from deniable_aggregator.calls import Calls
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.ingest import Calendar, Door, Layout
 from deniable_aggregator.ingest.bounds import bound_of
@@ -300,3 +301,46 @@ def test_watchers_are_bounded(tmp_path: Path) -> None:
             assert await first(health.Watch(health_pb2.HealthCheckRequest()))
 
     asyncio.run(watch())
+
+
+class _Late:
+    """A call whose message comes in the turn of the loop in which another one has it refused."""
+
+    def __init__(self) -> None:
+        self.message: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.told: list[grpc.StatusCode] = []
+
+    async def read(self) -> bytes:
+        """The message."""
+        return await self.message
+
+    async def abort(self, code: grpc.StatusCode, details: str, **_: object) -> None:
+        """Be refused."""
+        self.told.append(code)
+        raise grpc.aio.AbortError(code, details)
+
+
+def test_a_message_that_comes_while_its_call_is_refused_is_not_stored() -> None:
+    """The device was told that it is not, and will send it again under another id."""
+
+    async def race() -> None:
+        stored = []
+
+        async def store(message: bytes, _context: object) -> bytes:
+            stored.append(message)
+            return b""
+
+        handle: Any = Calls(1)._asked(store)
+        first, second = _Late(), _Late()
+        waiting = asyncio.create_task(handle(None, first))
+        await asyncio.sleep(0)
+        taking = asyncio.create_task(handle(None, second))
+        first.message.set_result(b"first")
+        await until(lambda: first.told)
+        second.message.set_result(b"second")
+        await taking
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert first.told == [grpc.StatusCode.RESOURCE_EXHAUSTED]
+        assert stored == [b"second"]
+
+    asyncio.run(race())

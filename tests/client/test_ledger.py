@@ -124,7 +124,7 @@ def test_costs_add_up_exactly_and_are_never_rounded_down() -> None:
     state = State(None)
     for epoch in range(1000):
         assert charged(state, RICH, "one", epoch)
-    (cost,) = state.run(lambda connection: connection.execute("SELECT sum(cost) FROM ledger").fetchone())
+    (cost,) = state.run(lambda connection: connection.execute("SELECT sum(cost) FROM charge").fetchone())
     one = DAILY.metrics["one"].epsilon.value
     assert Fraction(cost, 10**12) >= 1000 * one
     assert Fraction(cost, 10**12) - 1000 * one < Fraction(1000, 10**12)

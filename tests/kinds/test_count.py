@@ -133,5 +133,5 @@ def test_a_remembered_count_is_one_bit_where_epochs_are_hidden() -> None:
 
 def test_what_is_hidden_is_part_of_the_question() -> None:
     """The digest depends on max, on what is hidden and on what is counted."""
-    assert Count(50).parameters() == {"max": 50, "privacy_unit": "epoch", "unit": ""}
-    assert Count(None, "event", "crashes").parameters() == {"max": None, "privacy_unit": "event", "unit": "crashes"}
+    assert Count(50).parameters() == {"max": 50, "unit": "epoch"}
+    assert Count(None, "event", "crashes").parameters() == {"max": None, "unit": "event", "counted": "crashes"}

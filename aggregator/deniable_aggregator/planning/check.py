@@ -20,6 +20,7 @@ __all__ = ["findings", "linked", "reasons"]
 
 _WEAK = 4.0
 _MANY = 16.0
+_DELTA = Fraction(1, 10**5)
 _FARTHEST = 100.0
 
 
@@ -41,6 +42,12 @@ def findings(collection: Collection) -> Iterator[str]:
 def _deltas(collection: Collection) -> Iterator[str]:
     """How soon fresh answers reach the lifetime's budget of delta."""
     fresh = sum((metric.kind.delta for metric in collection.metrics.values() if not metric.memoize), Fraction(0))
+    every = sum((metric.kind.delta for metric in collection.metrics.values()), Fraction(0))
+    if every > _DELTA:
+        yield (
+            f"deltas add up to {float(every):g} an epoch: with twice that chance a device tells more than epsilon "
+            f"allows; aim below {float(_DELTA):g}, or say in [budget] epoch_delta that it is meant"
+        )
     if fresh:
         most = collection.budget.lifetime_delta
         yield (

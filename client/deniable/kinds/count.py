@@ -85,8 +85,10 @@ class Count(Quantity):
         return ""
 
     def parameters(self) -> dict[str, Any]:
-        """The most, what is hidden, and what is counted."""
-        return {"max": self.most, "privacy_unit": self.privacy_unit, "unit": self.unit}
+        """The most, what is hidden under the name that it had first, and what is counted, where the file says it:
+        a file that asks what it asked before has the same digest and memory."""
+        counted = {"counted": self.unit} if self.unit else {}
+        return {"max": self.most, "unit": self.privacy_unit, **counted}
 
     def build(self, epsilon: Epsilon, name: str) -> Mechanism:
         """Any of the three for an epoch; noise on the scale of one event for events."""
