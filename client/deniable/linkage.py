@@ -68,6 +68,8 @@ _FEWEST = 2
 _GRAIN = 1000
 """Epsilons are found to a thousandth."""
 _LARGEST = 32
+_NEAR = 1e-6
+"""Bits that floating point tells apart by far, on any machine."""
 _TOO_MANY = 50
 """Bits from which on a number of devices is said as a power."""
 
@@ -80,7 +82,8 @@ def share(memoized: int) -> Fraction:
 def most(ask: Callable[[Epsilon], tuple[Mechanism, ...]], allowed: Fraction) -> Epsilon:
     """The greatest epsilon, in thousandths, at which what is asked tells no more than the bits allowed; exactly.
 
-    2^bits <= 2^allowed is compared in whole powers of rationals: two machines find the same epsilon.
+    2^bits <= 2^allowed is compared in whole powers of rationals, which can be long, wherever floating point could be
+    wrong about it: two machines find the same epsilon.
     """
     low, high = 1, _LARGEST * _GRAIN + 1
     while high - low > 1:
@@ -88,7 +91,8 @@ def most(ask: Callable[[Epsilon], tuple[Mechanism, ...]], allowed: Fraction) -> 
         (mechanism,) = ask(Epsilon.of(Fraction(middle, _GRAIN)))
         told = factor(mechanism)
         assert told is not None
-        within = told**allowed.denominator <= 2**allowed.numerator
+        beyond = _log2(told) - allowed.numerator / allowed.denominator
+        within = beyond < 0 if abs(beyond) > _NEAR else told**allowed.denominator <= 2**allowed.numerator
         low, high = (middle, high) if within else (low, middle)
     return Epsilon.of(Fraction(low, _GRAIN))
 
