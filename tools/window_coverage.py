@@ -31,7 +31,7 @@ from tools.coverage import CONFIDENCE, DEVIATION, Case, Fleet, adds_of, cells_of
 
 from deniable import Collection, CollectionError
 from deniable.kinds import KINDS
-from deniable.mechanisms import Gaussian, Laplace, Mechanism, Memoized, MemoizedBitwise, VectorLaplace
+from deniable.mechanisms import Gaussian, Laplace, Mechanism, Memoized, MemoizedBitwise, MemoizedSubset, VectorLaplace
 from deniable.payload import Symbol
 from deniable_aggregator.answers import Measure, Target, truth
 from deniable_aggregator.planning import twins
@@ -72,7 +72,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
 """What else there is in a metric's table, by its kind."""
 _MODES = {
     "fresh": "",
-    "remembered": "memoize = true\n",
+    "remembered": 'memoize = true\ninstantaneous_epsilon = "linkable"\n',
     "renewed": "memoize = true\ninstantaneous_epsilon = {epsilon}\n",
 }
 _FLEETS: dict[str, tuple[Fleet, ...]] = {
@@ -224,13 +224,17 @@ def _one_by_one(case: Case) -> Iterator[Case]:
 
 def _first(mechanism: Mechanism) -> Mechanism:
     """What draws what is remembered."""
-    return mechanism.permanent if isinstance(mechanism, Memoized | MemoizedBitwise) else mechanism
+    return mechanism.permanent if isinstance(mechanism, Memoized | MemoizedBitwise | MemoizedSubset) else mechanism
 
 
 def _again(mechanism: Mechanism, number: int) -> _Floats:
     """The chances of the payloads when what is remembered is sent."""
     if isinstance(mechanism, Memoized | MemoizedBitwise):
         return row_of(mechanism.fresh, payloads_of(_first(mechanism))[number])
+    if isinstance(mechanism, MemoizedSubset):
+        subset = mechanism.subset(payloads_of(_first(mechanism))[number])
+        chances = [mechanism.high if subset >> answer & 1 else mechanism.low for answer in payloads_of(mechanism)]
+        return np.array(chances, dtype=np.float64)
     own: _Floats = np.eye(len(payloads_of(mechanism)))[number]
     return own
 
@@ -268,6 +272,8 @@ def _remembered_noise(
     chances = np.concatenate([np.repeat(presence.chances, own) for own in kept])
     here = generator.random((epochs, len(which))) < chances
     sent = twins.draw(mechanism, inputs[which], generator)
+    if isinstance(mechanism, Laplace):  # what ingest counts for a payload
+        sent = np.array([mechanism.level(payload) - mechanism.lowest for payload in mechanism.payloads()])[sent]
     entries = sent.view("<i4").astype(np.int64) if sent.dtype == np.uint8 else sent[:, np.newaxis]
     often = here.sum(axis=0)
     totals, squares = often @ entries, often @ entries**2

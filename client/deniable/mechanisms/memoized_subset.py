@@ -121,7 +121,7 @@ class MemoizedSubset(Mechanism):
     def renew(self, remembered: int) -> int:
         """An answer of the subset, or another one: both are always drawn, and all answers put in order."""
         own, other = below(self.size), self.size + below(self.answers - self.size)
-        digits = format(self._subset(remembered), f"0{self.answers}b")
+        digits = format(self.subset(remembered), f"0{self.answers}b")
         ordered = sorted(range(self.answers), key=digits[::-1].__getitem__, reverse=True)
         return ordered[(other, own)[coin(self.inside)]]
 
@@ -130,7 +130,7 @@ class MemoizedSubset(Mechanism):
         bits = sum(1 << answer for answer in subset)
         return bits if isinstance(self._inner, SubsetSelection) else bits.bit_length() - 1
 
-    def _subset(self, remembered: int) -> int:
+    def subset(self, remembered: int) -> int:
         """What is remembered, as a bitmap."""
         return remembered if isinstance(self._inner, SubsetSelection) else 1 << remembered
 
