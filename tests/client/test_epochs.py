@@ -100,7 +100,7 @@ def test_an_epoch_is_sealed_as_a_whole_or_not_at_all() -> None:
             assert content(device.state) == before
     assert failures > 20
     after = content(device.state)
-    assert (len(after["ledger"]), len(after["memo"]), len(after["queue"]), len(after["raw"])) == (3, 1, 1, 0)
+    assert (len(after["charge"]), len(after["memo"]), len(after["queue"]), len(after["raw"])) == (3, 1, 1, 0)
     assert len(after["transcript"]) == 3
 
 
