@@ -35,7 +35,17 @@ from deniable_aggregator.planning.fleet import reported
 from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import EmbeddedStore
 
-__all__ = ["COLLECTION", "COLLECTION_TEXT", "METRICS", "SIZES", "batch", "freshened", "say", "until_told"]
+__all__ = [
+    "COLLECTION",
+    "COLLECTION_TEXT",
+    "METRICS",
+    "SIZES",
+    "batch",
+    "nothing",
+    "say",
+    "take_as_new",
+    "until_told",
+]
 
 DAY = 86400
 METRICS = 50
@@ -107,12 +117,26 @@ class _FreshReportService(ReportService):
         return super().take(self._contents.freshened(request))
 
 
-def freshened(catalog: Catalog) -> Sequence[server.AddService]:
-    """No more services; but the worker that is told so takes every batch as a new one."""
-    assert catalog.collections()
+def take_as_new() -> None:
+    """Have the worker that this process is take every batch as a new one."""
     replaced: Any = server
     replaced.ReportService = _FreshReportService
+
+
+def nothing(catalog: Catalog) -> Sequence[server.AddService]:
+    """What the desk answers here."""
+    assert catalog.collections()
     return []
+
+
+class _Fresh(workers.Supervisor):
+    """An aggregator whose workers take every batch as a new one."""
+
+    def _hire(self, settings: server.Settings) -> Any:
+        desk, hired = super()._hire(settings)
+        for worker in hired:
+            worker._module = "benchmarks.fresh_worker"  # noqa: SLF001
+        return desk, hired
 
 
 def _whole(directory: Path, number: int) -> None:
@@ -120,9 +144,9 @@ def _whole(directory: Path, number: int) -> None:
     file = directory / "metrics.toml"
     file.write_text(COLLECTION_TEXT)
     settings = server.Settings(listen="127.0.0.1:0", data_dir=directory / "data")
-    from benchmarks.ingest_servers import freshened as findable  # a worker could not import it from __main__
+    from benchmarks.ingest_servers import nothing as findable  # the desk could not import it from __main__
 
-    supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), findable), number)
+    supervisor = _Fresh(workers.Program(settings, Sources((file,)), findable), number)
     workers.serve(supervisor, lambda: say(supervisor.port))
 
 
