@@ -1,7 +1,7 @@
 """Number, from the device to the answer: right on average, in its unit, and within intervals that hold.
 
 Populations are drawn with numpy from the mechanisms' exact chances: the payloads of independent devices are one
-multinomial draw. 2,000 of them measure a coverage of 95% with a standard error of 0.49%.
+multinomial draw. 4,000 of them measure a coverage of 95% with a standard error of 0.34%.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from support.asked import asked
 Floats = NDArray[np.float64]
 Counters = NDArray[np.int64]
 
-RUNS = 2000
+RUNS = 4000
 STEPS = 480
 GRID = np.arange(STEPS + 1) / STEPS
 LABELS = ["mean", "total", "standard deviation"]
@@ -109,8 +109,8 @@ def test_intervals_of_the_hybrid_mechanism_hold(epsilon: float, reports: int) ->
     """95% intervals of the mean cover 94% or more for every population, and 95% to 97.5% over all of them; those of
     the deviation, whose bounds are for the worst case, 94% or more.
 
-    A false alarm among the 96 comparisons, were coverage exactly 94%, has a probability of 10^-6. A coverage of 89.6%
-    is found in 95% of all cases; over all populations together, 94.3% is.
+    A false alarm among the 96 comparisons, were coverage exactly 94%, has a probability of 10^-6. A coverage of 91.0%
+    is found in 95% of all cases; over all populations together, 94.5% is.
     """
     metric = number(epsilon, "hybrid")
     means = []
@@ -120,7 +120,7 @@ def test_intervals_of_the_hybrid_mechanism_hold(epsilon: float, reports: int) ->
         for each in (mean, deviation):
             assert binom.cdf(round(each * RUNS), RUNS, 0.94) > 1e-6 / 96, (name, mean, deviation)
         means.append(mean)
-    assert 0.95 - 5 * 0.0049 / math.sqrt(len(means)) < np.mean(means) < 0.975
+    assert 0.95 - 5 * 0.0034 / math.sqrt(len(means)) < np.mean(means) < 0.975
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
