@@ -8,7 +8,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { viewOf } from "./views.js";
-import { emptyNotice, fewNotice, hasReports, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -48,9 +48,10 @@ export function metricPage(collection, title, info, main) {
     choices.newest(estimate.lastEpoch);
     showAnswer(estimate);
     showTrend(estimate, epochs.content.estimates);
-    swap(segments, ...openSegments().map((own, place) => segmentPanel(own, estimate, sides[place].content.estimates)));
+    swap(segments, ...openSegments().flatMap((own, place) => segmentPanel(own, estimate, sides[place].content.estimates)));
     showLinks(asked, over);
-    if (drawn === asked) say(`${info.name} has changed: ${reading(viewOf(estimate, info).leading(estimate), estimate)}`);
+    const leading = viewOf(estimate, info).leading(estimate);
+    if (drawn === asked && leading) say(`${info.name} has changed: ${reading(leading, estimate)}`);
     drawn = asked;
   }
 
@@ -73,6 +74,7 @@ export function metricPage(collection, title, info, main) {
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
       h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate)}. The intervals belong to the raw estimates and are not shown.` : ""),
       tooFew(estimate) ? fewNotice(estimate) : null,
+      estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
       ...viewOf(estimate, info).answer(estimate, info, fitted),
       h("p", { class: "legend" }, ...legend(truth).slice(fitted ? 1 : 0).map(([text, drawing]) => h("span", {}, drawing, text))),
@@ -102,9 +104,9 @@ export function metricPage(collection, title, info, main) {
   }
 
   function showTrend(estimate, estimates) {
-    trend.hidden = estimates.length < 2;
-    if (trend.hidden) return;
     const followed = viewOf(estimate, info).rows(estimate);
+    trend.hidden = estimates.length < 2 || !followed.length;
+    if (trend.hidden) return;
     const keys = followed.map((row) => row.key);
     const lines = followed.map((row) => ({ label: row.key, points: estimates.map((each) => point(each, row)).filter(Boolean) }));
     const header = [epochWord(seconds), ...keys, "reports"];
@@ -141,6 +143,7 @@ export function metricPage(collection, title, info, main) {
 
   function segmentPanel(own, whole, estimates) {
     const leading = viewOf(whole, info).leading(whole);
+    if (!leading) return [];
     const rows = estimates.map((each) => {
       const row = again(each, leading);
       const value = each.segment[own.name];

@@ -3,7 +3,7 @@ import { bars } from "./charts.js";
 import { h } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { rowsBy } from "./rows.js";
-import { reading } from "./words.js";
+import { noneNotice, reading } from "./words.js";
 
 const WHOLE = [0, 1];
 const ON_A_CARD = 5;
@@ -14,6 +14,7 @@ const largest = (rows) => [...rows].sort((one, other) => (other.value ?? -1) - (
 export const shares = {
   card(estimate) {
     const rows = rowsBy(SHARE, estimate);
+    if (!rows.length) return [noneNotice()];
     if (rows.length === 1) return single(rows[0]);
     const shown = rows.length > ON_A_CARD ? largest(rows).slice(0, ON_A_CARD) : rows;
     const left = estimate.series.find((series) => series.heading.measure === SHARE).rowCount - shown.length;

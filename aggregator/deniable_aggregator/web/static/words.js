@@ -45,6 +45,11 @@ export function emptyNotice(what) {
   );
 }
 
+// Where rows are those that were found.
+export function noneNotice() {
+  return h("p", { class: "notice" }, h("strong", {}, "Nothing stands out. "), "What there may be is too rare to be told from noise with so many reports.");
+}
+
 // How many reports, and how many they are worth.
 export function reportsLine(estimate) {
   const worth = Math.round(estimate.effectiveReports);
