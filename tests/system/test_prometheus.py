@@ -218,14 +218,14 @@ def test_every_query_of_the_dashboards_returns_data_or_the_expected_silence(watc
     panels = dashboards()
     assert len(panels) > 35
     for panel, name, asked in panels:
-        expression = asked.replace("$collection", "editor").replace("$metric", ".*").replace("$label", "yes")
+        expression = asked.replace("$collection", "editor").replace("$metric", ".*").replace("$key", "yes")
         found = query(prometheus, expression)
         assert bool(found) != ((panel, name) in SILENT), f"{panel} {name}: {expression}: {found[:2]}"
         assert all(value == value for _, value in found), f"{panel}: not a number"
 
 
 def test_every_variable_of_the_dashboards_has_values(watched: Watched) -> None:
-    """Collections, metrics and labels to choose from."""
+    """Collections, metrics and keys to choose from."""
     for path in (ROOT / "deploy" / "grafana" / "dashboards").glob("*.json"):
         for variable in json.loads(path.read_text())["templating"]["list"]:
             if variable["type"] == "query":

@@ -160,7 +160,7 @@ def test_the_terminal_shows_intervals_as_lines_with_the_value_on_them(aggregator
         rows = reader.estimates()
     for line, row in zip(shown[2:], rows, strict=True):
         unit = f" {row['unit']}" if row["measure"] != "share" else ""
-        start = f"{row['metric']}: {row['label']}"
+        start = f"{row['metric']}: {row['key']}"
         assert line.startswith(start)
         assert f"{row['text']}{unit}  " in line
         assert f"{row['low_text']} to {row['high_text']}" in line

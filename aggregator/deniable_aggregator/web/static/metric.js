@@ -79,7 +79,7 @@ export function metricPage(collection, title, info, main) {
       ...viewOf(estimate, info).answer(estimate, info, fitted),
       h("p", { class: "legend" }, ...legend(truth).slice(fitted ? 1 : 0).map(([text, drawing]) => h("span", {}, drawing, text))),
       answerTable(estimate, truth),
-      ...cut.map((series) => h("p", { class: "about" }, `${series.heading.name}: the ${count(series.rows.length)} largest of ${count(series.rowCount)}; the CSV file has all.`)),
+      ...cut.map((series) => h("p", { class: "about" }, `The ${count(series.rows.length)} largest of ${count(series.rowCount)}${estimate.series.length > 1 ? ` ${series.heading.name}` : ""}; the CSV file has all.`)),
     );
   }
 
