@@ -162,7 +162,7 @@ def cases(epsilon: str) -> list[Case]:
 class Measured(NamedTuple):
     """What became of one row's intervals."""
 
-    label: str
+    key: str
     covered: float
     width: float
 
@@ -176,11 +176,11 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     if found is None:
         return None
     own = reports // len(case.metric.columns)
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE).rows
+    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
-    for row, true in zip(rows, _truths(case, reports), strict=True):
-        least, most = _possible(case.metric, row, reports)
-        measured.append(Measured(row.label, *_counting(found.p, found.q, own, (true - least) / (most - least))))
+    for row, heading, true in zip(rows.rows, rows.headings, _truths(case, reports), strict=True):
+        least, most = _possible(case.metric, row, heading.measure, reports)
+        measured.append(Measured(row.key, *_counting(found.p, found.q, own, (true - least) / (most - least))))
     return measured
 
 
@@ -220,22 +220,25 @@ def _truths(case: Case, reports: int) -> list[float]:
     everybody = [
         value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)
     ]
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE).rows
+    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
     true = truth(case.metric, everybody)
     times = reports / len(everybody)
-    return [each * times if row.measure is Measure.TOTAL else each for row, each in zip(rows, true, strict=True)]
+    return [
+        true[row] * times if heading.measure is Measure.TOTAL else true[row]
+        for row, heading in zip(rows.ids, rows.headings, strict=True)
+    ]
 
 
-def _possible(metric: Metric, row: Row, reports: int) -> tuple[float, float]:
+def _possible(metric: Metric, row: Row, measure: Measure, reports: int) -> tuple[float, float]:
     """The least and the greatest that a row can truly be."""
     match metric.kind:
         case Quantity() as kind:
             low, high = kind.ends
-            if row.label == DEVIATION:
+            if row.key == DEVIATION:
                 return 0.0, (high - low) / 2
-            times = reports if row.measure is Measure.TOTAL else 1
+            times = reports if measure is Measure.TOTAL else 1
             return low * times, high * times
-        case Ordinal(values) if row.measure is Measure.QUANTITY:
+        case Ordinal(values) if measure is Measure.QUANTITY:
             return 1.0, float(len(values))
         case Vector() as kind:
             return -float(kind.clip), float(kind.clip)
@@ -254,17 +257,20 @@ def sampled(case: Case, reports: int, samples: int, generator: np.random.Generat
             row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(together, true, strict=True)
         )
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
-    least, most = np.transpose([_possible(metric, row, reports) for row in found.rows])
+    least, most = np.transpose(
+        [
+            _possible(metric, row, heading.measure, reports)
+            for row, heading in zip(found.rows, found.headings, strict=True)
+        ]
+    )
     covered = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=0)
-    power = np.array(
-        [2 if row.label == DEVIATION else 1 for row in found.rows]
-    )  # the estimate is the variance's root
+    power = np.array([2 if row.key == DEVIATION else 1 for row in found.rows])  # the estimate is the variance's root
     known = _spread(case, reports)
     spread = np.where(np.isnan(known), (value**power).std(axis=0), known)
     ideal = np.minimum(2 * _Z * spread, most**power - least)
     width = (high**power - low**power).mean(axis=0) / ideal
     rows = zip(found.rows, covered.tolist(), width.tolist(), strict=True)
-    return [Measured(row.label, *both) for row, *both in rows], held / samples
+    return [Measured(row.key, *both) for row, *both in rows], held / samples
 
 
 def _spread(case: Case, reports: int) -> _Floats:
@@ -273,9 +279,10 @@ def _spread(case: Case, reports: int) -> _Floats:
     An estimate is the mean of what each report says, and an answer to reports that are all the same is what one says.
     """
     metric, cells = case.metric, cells_of(case)
-    rows = answer(metric, _nothing(metric)).rows
-    unknown = [math.nan if row.label == DEVIATION else 0.0 for row in rows]
-    times = [reports if row.measure is Measure.TOTAL else 1 for row in rows]
+    empty = answer(metric, _nothing(metric))
+    rows = empty.rows
+    unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
+    times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
     mechanism = metric.columns[0].mechanism
     if len(metric.columns) > 1:
         return np.full(len(rows), math.nan)

@@ -116,6 +116,11 @@ class Metric:
     expires: date | None = None
     """The first day on which devices no longer answer."""
 
+    @property
+    def mechanism(self) -> str:
+        """How its answers are randomised: the names of the mechanisms of its columns."""
+        return ", ".join(dict.fromkeys(column.mechanism.name for column in self.columns))
+
     def encode(self, value: Any, draw: Callable[[], int]) -> tuple[Column, int]:
         """The column and the mechanism's input for a checked value; `draw` gives words for what is left to chance."""
         place, chosen = self.kind.encode(value, [column.mechanism for column in self.columns], draw)

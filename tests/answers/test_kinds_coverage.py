@@ -75,15 +75,20 @@ def test_real_reports_estimate_the_truth(kind: str, more: str) -> None:
     values = [metric.kind.check(value) for value in PEOPLE[kind]] * (8000 // len(PEOPLE[kind]))
     found = estimate(metric, [metric.randomize(value) for value in values], target=Target.REPORTING)
     assert found.reports == len(values)
-    for row, true in zip(found.rows, truth(metric, values), strict=True):
-        assert abs(row.value - true) < 5.5 * row.std_error + 1e-6, row
+    known = truth(metric, values)
+    for where, row in found.by_id.items():
+        assert abs(row.value - known[where]) < 5.5 * row.std_error + 1e-6, row
         assert row.std_error < 0.2
 
 
 def test_rows_say_what_they_are() -> None:
     """A share a value, flag or item, then the mean rank; a quantity a dimension."""
     rows = {
-        kind: [(row.label, row.measure) for row in estimate(asked(kind, more), []).rows]
+        kind: [
+            (row.key, series.heading.measure)
+            for series in estimate(asked(kind, more), []).series
+            for row in series.rows
+        ]
         for kind, more in (("ordinal", ORDINAL), ("flags", FLAGS), ("set", SET), ("vector", L1))
     }
     share, quantity = Measure.SHARE, Measure.QUANTITY
@@ -124,7 +129,7 @@ def test_truths_are_what_the_rows_are_about() -> None:
         "vector": [(0.4 + 1.6) / 4, (1.15) / 4],
     }
     for kind, more in (("ordinal", ORDINAL), ("flags", FLAGS), ("set", SET), ("vector", L2)):
-        assert truth(asked(kind, more), PEOPLE[kind]) == pytest.approx(expected[kind])
+        assert [*truth(asked(kind, more), PEOPLE[kind]).values()] == pytest.approx(expected[kind])
 
 
 @pytest.mark.parametrize("target", list(Target))

@@ -175,10 +175,12 @@ def test_real_reports_estimate_the_truth(mechanism: str, target: Target) -> None
     values = [-80.0, -60.0, 0.0, 17.25, 17.25, 100.0, 333.3, 1000.0] * 1000
     found = estimate(metric, [metric.randomize(value) for value in values], target=target)
     assert found.reports == len(values)
-    for row, true in zip(found.rows, truth(metric, values), strict=True):
+    known = truth(metric, values)
+    for (where, row), heading in zip(found.by_id.items(), found.headings, strict=True):
+        true = known[where]
         assert abs(row.value - true) < 5.5 * row.std_error, row
         assert row.low < row.value < row.high
-        assert row.high - row.low < (480 if row.measure is Measure.QUANTITY else 480 * len(values)) / 5
+        assert row.high - row.low < (480 if heading.measure is Measure.QUANTITY else 480 * len(values)) / 5
 
 
 @pytest.mark.parametrize("population", ["all at the low end", "half at either end", "uniform"])
@@ -226,13 +228,14 @@ def test_rows_are_in_the_unit_of_the_file() -> None:
     counters[[0, 5, 20]] = [3000, 1000, 6000]
     low, high = (float(end) for end in mechanism.ends)
     average = (3 * mechanism.levels[0] + mechanism.levels[5] + 6 * mechanism.levels[20]) / 10
-    mean, total, deviation = answer(metric, [counters]).rows
+    found = answer(metric, [counters])
+    mean, total, _ = found.rows
     assert mean.value == pytest.approx(-60 + 480 * (average - low) / (high - low), rel=1e-12)
     assert (total.value, total.low, total.high) == pytest.approx(
         (mean.value * 10_000, mean.low * 10_000, mean.high * 10_000), rel=1e-12
     )
-    assert [row.label for row in (mean, total, deviation)] == LABELS
-    assert [row.measure for row in (mean, total, deviation)] == [Measure.QUANTITY, Measure.TOTAL, Measure.QUANTITY]
+    assert [row.key for row in found.rows] == LABELS
+    assert [heading.measure for heading in found.headings] == [Measure.QUANTITY, Measure.TOTAL, Measure.QUANTITY]
 
 
 def test_one_bit_does_not_show_how_devices_differ() -> None:
@@ -243,9 +246,9 @@ def test_one_bit_does_not_show_how_devices_differ() -> None:
         asked("number", remembered),
         asked("number", remembered + "instantaneous_epsilon = 1.0"),
     ):
-        assert [row.label for row in estimate(metric, []).rows] == LABELS[:2]
-        assert truth(metric, [0.0, 1000.0]) == [210.0, 420.0]
-    assert truth(number(1.0, "hybrid"), [0.0, 1000.0]) == [210.0, 420.0, 210.0]
+        assert [row.key for row in estimate(metric, []).rows] == LABELS[:2]
+        assert [*truth(metric, [0.0, 1000.0]).values()] == [210.0, 420.0]
+    assert [*truth(number(1.0, "hybrid"), [0.0, 1000.0]).values()] == [210.0, 420.0, 210.0]
 
 
 @pytest.mark.parametrize("mechanism", ["hybrid", "laplace"])

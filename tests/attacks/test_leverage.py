@@ -79,8 +79,9 @@ def contributions(metric: Metric) -> list[list[tuple[float, Measure]]]:
         for payload in payloads(metric, place):
             report = Report(column.number, payload)
             if taken(metric, report):
-                rows = answer(metric, accumulate(metric, [report])).rows
-                found.append([(row.value, row.measure) for row in rows if row.measure is not Measure.TOTAL])
+                series = answer(metric, accumulate(metric, [report])).series
+                told = [own for own in series if own.heading.measure is not Measure.TOTAL]
+                found.append([(row.value, own.heading.measure) for own in told for row in own.rows])
     return found
 
 
@@ -152,7 +153,7 @@ def test_a_fleet_is_moved_as_far_as_one_report_says(name: str) -> None:
     lowest = metric.kind.apart()[1]
     honest = [metric.randomize(lowest) for _ in range(500)]
     before = estimate(metric, honest).rows[0].value
-    low, high = ends(metric, estimate(metric, honest).rows[0].measure)
+    low, high = ends(metric, estimate(metric, honest).headings[0].measure)
     moves = []
     for payload in itertools.islice(payloads(metric, 0), 2000):
         report = Report(metric.columns[0].number, payload)

@@ -21,10 +21,10 @@ import pytest
 from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.answers import answer
+from deniable_aggregator.answers import answer, row_count
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.estimate_service import EstimateService
-from deniable_aggregator.prices import MOST, Price, TooDearError, row_count
+from deniable_aggregator.prices import MOST, Price, TooDearError
 from deniable_aggregator.query import Analyst
 from deniable_aggregator.questions import Questions
 from deniable_aggregator.remembered import Remembered, state_of

@@ -50,7 +50,7 @@ def test_reports_go_straight_into_an_estimate() -> None:
         # Off by more than 0.25, which is 8 standard errors, less than once in 10^12 times.
         assert answer.rows[0].value == pytest.approx(1.0, abs=0.25)
         browsers = estimate(COLLECTION.metrics["browser"], client.reports("browser"))
-        assert {row.label: row.value for row in browsers.rows}["edge"] > 0.5
+        assert {row.key: row.value for row in browsers.rows}["edge"] > 0.5
 
 
 def test_wide_reports_come_back_as_they_were() -> None:

@@ -68,7 +68,7 @@ def test_a_fresh_answer_shares_the_value(name: str, columns: int) -> None:
     exact = share * (1 - share) * (1 + (columns - 1) / EPOCHS) + columns * noise / EPOCHS
     found = windowed(metric, [symbols(metric, share, devices)] * EPOCHS, 0.95, Target.POPULATION)
     row = found.estimate.rows[0]
-    size = 60.0 if row.label == "mean" else 1.0
+    size = 60.0 if row.key == "mean" else 1.0
     claimed = row.std_error / size * math.sqrt(devices)
     assert math.sqrt(exact) * 0.9999 <= claimed <= math.sqrt(exact) * 1.026
 

@@ -71,7 +71,7 @@ def test_the_sdk_covers_as_computed(metric: str) -> None:
     held = 0
     for devices in generator.random((populations, reports)) < rate:
         answer = estimate(found, [found.randomize(values[int(device)]) for device in devices])
-        row = next(row for row in answer.rows if row.label == labels)
+        row = next(row for row in answer.rows if row.key == labels)
         held += row.low <= rate <= row.high
     expected = exact_coverage(found.columns[0].mechanism, reports, rate)
     deviation = np.sqrt(expected * (1 - expected) / populations)

@@ -105,7 +105,7 @@ def test_estimates_come_as_a_table_json_and_csv(endpoint: str) -> None:
     assert "300" in table.stdout
     rows = json.loads(deniable("estimates", "--endpoint", endpoint, "--format", "json").stdout)
     read = list(csv.DictReader(io.StringIO(deniable("estimates", "--endpoint", endpoint, "--format", "csv").stdout)))
-    assert [row["label"] for row in rows] == [row["label"] for row in read]
+    assert [row["key"] for row in rows] == [row["key"] for row in read]
     assert [float(row["value"]) for row in read] == [row["value"] for row in rows]
     yes = next(row for row in rows if row["metric"] == "dark_mode")
     assert yes["reports"] == 300

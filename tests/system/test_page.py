@@ -200,7 +200,7 @@ def test_the_same_estimate_reads_the_same_everywhere(page: Page, aggregator: Run
     on_page = [re.split(r"\t", line)[:3] for line in told]
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates("browser")
-    in_python = [[row["label"], row["text"], f"{row['low_text']} to {row['high_text']}"] for row in rows]
+    in_python = [[row["key"], row["text"], f"{row['low_text']} to {row['high_text']}"] for row in rows]
     assert on_page == in_python
     lines = deniable("estimates", "--endpoint", aggregator.endpoint, "--metric", "browser").stdout.splitlines()[2:]
     on_terminal = [re.match(r"browser: (\S+) +(\S+) +(\S+ to \S+)", line) for line in lines]
@@ -208,7 +208,8 @@ def test_the_same_estimate_reads_the_same_everywhere(page: Page, aggregator: Run
     metrics = page.request.get("/metrics").text()
     for row in rows:
         for family, text in (("", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
-            series = f'deniable_estimate{family}{{collection="editor",label="{row["label"]}",metric="browser"}} '
+            labels = f'collection="editor",key="{row["key"]}",metric="browser",series="shares"'
+            series = f"deniable_estimate{family}{{{labels}}} "
             number = float(metrics.partition(series)[2].partition("\n")[0])
             assert page.evaluate(GRAFANA, [100 * number, 2]) + "%" == row[text]
 

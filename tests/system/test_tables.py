@@ -78,7 +78,7 @@ def test_a_reader_asks_for_metrics_epochs_and_segments(reader: Reader) -> None:
     """Each is a table with a row for every line of every answer."""
     assert [info.name for info in reader.collections()] == ["editor"]
     table = reader.estimates()
-    assert [row["label"] for row in table if row["metric"] == "browser"] == ["chrome", "edge", "firefox", "safari"]
+    assert [row["key"] for row in table if row["metric"] == "browser"] == ["chrome", "edge", "firefox", "safari"]
     assert set(table[0]) == set(COLUMNS)
     epochs = reader.epochs("dark", last=3)
     assert [row["start"].date().toordinal() - 719163 for row in epochs] == [TODAY - 2, TODAY - 1, TODAY]
@@ -160,7 +160,7 @@ def test_the_terminal_shows_intervals_as_lines_with_the_value_on_them(aggregator
         rows = reader.estimates()
     for line, row in zip(shown[2:], rows, strict=True):
         unit = f" {row['unit']}" if row["measure"] != "share" else ""
-        start = f"{row['metric']}: {row['label']}"
+        start = f"{row['metric']}: {row['key']}"
         assert line.startswith(start)
         assert f"{row['text']}{unit}  " in line
         assert f"{row['low_text']} to {row['high_text']}" in line
@@ -214,7 +214,7 @@ def test_nobody_at_the_other_end_is_said_so() -> None:
 
 def test_a_notebook_shows_a_table_safely() -> None:
     """As HTML, in which a label is text whatever it looks like."""
-    row = dict.fromkeys(COLUMNS, "") | {"label": "<script>", "metric": "m", "reports": 3, "text": "61.12%"}
+    row = dict.fromkeys(COLUMNS, "") | {"key": "<script>", "metric": "m", "reports": 3, "text": "61.12%"}
     shown = Table([row])._repr_html_()
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown

@@ -99,6 +99,11 @@ def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means | OneBit:
     return OneBit(frequencies(mechanism, counters))
 
 
+def tells_spread(mechanism: Mechanism) -> bool:
+    """Whether reports of a quantity tell how much devices differ: one of two ends does not."""
+    return mechanism.name in _MEANS
+
+
 def ranks(mechanism: Mechanism, counters: NDArray[np.int64]) -> Ranks:
     """How often each place of an order occurs, and which is the mean."""
     return _RANKS[mechanism.name](mechanism, counters)
