@@ -435,8 +435,7 @@ class Client:
         recalled = consents.recall(connection)
         consent = (recalled or self._given or Consent.WITHHELD).and_(self._given)
         if consent is Consent.WITHHELD:
-            erased = epochs.erase(connection) + outbox.clear(connection)
-            count(connection, "erased without consent", erased)
+            epochs.withhold(connection)
             self._state.erase_set_aside(float("inf"))
         self._say(self._loss(connection))
         self._consent = consent

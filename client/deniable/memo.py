@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 from deniable.collection import Column, Metric, meaning
 
-__all__ = ["Memo"]
+__all__ = ["Memo", "forget"]
 
 
 class Memo:
@@ -96,3 +96,9 @@ class Memo:
     def _hmac(self, *about: object) -> bytes:
         text = json.dumps([self._collection, *about], sort_keys=True)
         return hmac.new(self._secret, text.encode(), hashlib.sha256).digest()
+
+
+def forget(connection: sqlite3.Connection) -> None:
+    """Forget all of it, and the secret that would tell what it was: what is answered after that is drawn anew."""
+    connection.execute("DELETE FROM memo")
+    connection.execute("DELETE FROM meta WHERE key = 'secret'")

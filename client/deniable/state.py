@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 from deniable import statefile
 from deniable.errors import StateError
 
-__all__ = ["BusyError", "State", "count", "get", "health", "lost", "put", "reading", "start_over"]
+__all__ = ["BusyError", "State", "count", "forget", "get", "health", "lost", "put", "reading", "start_over"]
 
 _Result = TypeVar("_Result")
 
@@ -99,6 +99,8 @@ A process of an earlier version may have the file open. `ledger`, which nobody c
 it is refused, looks again and finds that the file is of a newer version. A table that had other columns or were gone
 would be damage to it, and it would set the file aside."""
 
+_LONGEST_READ = 1 << 24
+"""Longer texts are none of ours: who only looks does not load them."""
 _BUSY_SECONDS = 0.05
 """How long SQLite waits for another process with our lock held: a fork has to wait as long."""
 _PATIENCE_SECONDS = 10.0
@@ -367,6 +369,7 @@ def reading(path: str | Path) -> Iterator[sqlite3.Connection]:
                 statefile.require_ours(whole, _MIGRATIONS[0])
         with closing(sqlite3.connect(f"{whole.as_uri()}?mode=rw", uri=True)) as connection:
             connection.execute("PRAGMA query_only = ON")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_READ)
             if (version := _version(connection)) != len(_MIGRATIONS):
                 raise StateError(
                     f"{path}: written by another version of deniable (schema {version}, here {len(_MIGRATIONS)}); "
@@ -414,3 +417,9 @@ def count(connection: sqlite3.Connection, name: str, times: int = 1) -> None:
 def health(connection: sqlite3.Connection) -> dict[str, int]:
     """How often what has happened."""
     return dict(connection.execute("SELECT name, count FROM health ORDER BY name"))
+
+
+def forget(connection: sqlite3.Connection) -> None:
+    """Forget how often what has happened, and when the last batch left."""
+    connection.execute("DELETE FROM health")
+    connection.execute("DELETE FROM meta WHERE key = 'left'")
