@@ -157,7 +157,7 @@ class Client:
         self._reset_threads()
         self._segment = self._segment_index(segment or {})
         try:
-            self._change(self._settle)
+            self._change(self._heed)
         except StateError as error:
             self._consent = consent or Consent.WITHHELD  # what the file remembers decides once it can be read
             self._fail(error)
@@ -423,14 +423,14 @@ class Client:
 
         def changed(connection: Connection) -> None:
             work(connection)
-            self._settle(connection)
+            self._heed(connection)
 
         self._state.run(changed, _PATIENCE)
         if self._consent is Consent.WITHHELD:
             with self._lock:
                 self._recorded.clear()
 
-    def _settle(self, connection: Connection) -> None:
+    def _heed(self, connection: Connection) -> None:
         """Find out what the person has agreed to, in whichever process; erase what they have not."""
         recalled = consents.recall(connection)
         consent = (recalled or self._given or Consent.WITHHELD).and_(self._given)
@@ -471,7 +471,7 @@ class Client:
         """The newest epoch that was sealed, if one was."""
         for what, times in counts.items():
             count(connection, what, times)
-        self._settle(connection)
+        self._heed(connection)
         settings, collection = self._settings, self.collection
         now = settings.clock()
         outbox.give_up(connection, collection.name, now - settings.accept_late * collection.epoch_seconds)
@@ -540,7 +540,7 @@ class Client:
 
     def _take(self, connection: Connection, *, ending: bool = False) -> outbox.Batch | None:
         """The next batch that is due, unless the person has changed their mind, here or in another process."""
-        self._settle(connection)
+        self._heed(connection)
         if self._consent is not Consent.GRANTED:
             return None
         name, now = self.collection.name, self._settings.clock()
