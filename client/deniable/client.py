@@ -106,7 +106,7 @@ class Status:
     waiting: int
     """Batches that have not been acknowledged."""
     counts: Mapping[str, int]
-    """How often what has happened to this device's answers, in the life of its state file."""
+    """What has happened to this device's answers, such as "stored", and how often, in the life of its state file."""
 
 
 class _Asked(NamedTuple):
@@ -116,7 +116,7 @@ class _Asked(NamedTuple):
     start: Callable[[Any], Any]
     merge: Callable[[Any, Any], Any]
     ends: float
-    """The first epoch that it does not answer for."""
+    """The first epoch that the metric does not answer for."""
 
 
 class Client:
@@ -137,7 +137,7 @@ class Client:
         if endpoint is not None and state is None:
             _check_forgetful(collection)
         self.collection = collection
-        """What is asked."""
+        """The collection whose metrics this client answers."""
         self._settings = settings or Settings()
         self._endpoint = endpoint
         self._credentials = credentials or Credentials()
@@ -283,7 +283,7 @@ class Client:
         return self._look(transcript.entries, [])
 
     def status(self) -> Status:
-        """How the client is doing, and how often what has happened."""
+        """How the client is doing: consent, trouble, what waits, and what has happened how often."""
         counts: dict[str, int] = self._look(health, {})
         with self._lock:
             for what, times in self._counts.items():
@@ -336,7 +336,7 @@ class Client:
             return None
 
     def _misuse(self, what: str, hint: str, error: Exception) -> None:
-        """The error says what was recorded; the log, which others read, does not."""
+        """Count a mistake and log it once, or raise it; the error says what was recorded, and the log does not."""
         if self._strict:
             raise error
         with self._lock:
@@ -353,7 +353,7 @@ class Client:
         self._say(f"{error}: values stay in memory while their epoch lasts, and nothing is answered")
 
     def _say(self, advice: str) -> None:
-        """Log it, once in the life of the client."""
+        """Log a piece of advice, once in the life of the client."""
         if advice and advice not in self._said:
             self._said.add(advice)
             _log.warning("deniable: %s", advice)
@@ -368,7 +368,7 @@ class Client:
             return otherwise
 
     def _loss(self, connection: Connection) -> str:
-        """What waits for somebody's word since the state file was lost."""
+        """Why nothing, or not everything, is answered since the state file was lost; empty where all is well."""
         if consents.is_lost(connection):
             return _LOST_CONSENT
         return _LOST_LEDGER if _lasting(self.collection) and lost(connection) else ""
@@ -468,7 +468,7 @@ class Client:
         counts: Mapping[str, int],
         everything: bool,
     ) -> int | None:
-        """The newest epoch that was sealed, if one was."""
+        """What `_write` does, within a transaction; the newest epoch that was sealed, if one was."""
         for what, times in counts.items():
             count(connection, what, times)
         self._heed(connection)
@@ -586,7 +586,7 @@ class Client:
         self._state.after_fork_in_parent()
 
     def _after_fork_in_child(self) -> None:
-        """What the parent recorded is the parent's, and so are its thread and its connections."""
+        """Begin anew in a child: what was recorded is the parent's, and so are its thread and its connections."""
         self._reset_threads()
         self._state.after_fork_in_child()
         if self._state.path is None:

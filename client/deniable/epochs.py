@@ -38,7 +38,7 @@ _STRANGE_AFTER = 7 * 86400
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """How epochs end."""
+    """What has to be known to end an epoch, besides what was recorded."""
 
     segment: int
     """The segment that the device is in."""

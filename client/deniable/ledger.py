@@ -75,7 +75,7 @@ class Charge:
     collection: str
     """The collection that asked."""
     metric: str
-    """What was answered."""
+    """The metric that was answered."""
     start: int
     """When the epoch began, in seconds since 1970-01-01T00:00:00Z; 0 in the sum of what is older than 400 days."""
     seconds: int
@@ -200,7 +200,7 @@ def settle(connection: sqlite3.Connection, certain: float) -> None:
 
 
 def forget(connection: sqlite3.Connection) -> None:
-    """Keep what all of it may have cost, and nothing of what was answered when, or of how many answers it took.
+    """Keep what all answers may have cost, and nothing of when what was answered, or of how many answers it took.
 
     The sums are those that were reserved, which do not depend on answers; the budgets go on as they were.
     """

@@ -63,7 +63,7 @@ class Memo:
         return int(self._connection.execute(query, self._questions(metric)).fetchone()[0])
 
     def remember(self, metric: Metric, column: Column, chosen: int, remembered: int) -> None:
-        """Remember for good."""
+        """Remember for good what was drawn for an input."""
         question, _ = self._questions(metric)
         stored = remembered.to_bytes(-(-remembered.bit_length() // 8), "little")
         self._connection.execute(
@@ -99,6 +99,6 @@ class Memo:
 
 
 def forget(connection: sqlite3.Connection) -> None:
-    """Forget all of it, and the secret that would tell what it was: what is answered after that is drawn anew."""
+    """Forget all answers, and the secret that would tell what they were: what is answered then is drawn anew."""
     connection.execute("DELETE FROM memo")
     connection.execute("DELETE FROM meta WHERE key = 'secret'")

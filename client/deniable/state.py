@@ -153,7 +153,7 @@ class State:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self.identity: statefile.Identity | None = None
-        """Which file it has opened last."""
+        """Which file this state has opened last."""
         self._checked = False
         self._lost = False
         self._ended = False
@@ -304,11 +304,11 @@ class State:
         self._let_go()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Let the file be used again after a fork."""
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Go on, with a lock that nobody holds; what was in memory stays the parent's."""
+        """Let the file be used in a child, with a lock that nobody holds; what was in memory stays the parent's."""
         self._lock = threading.RLock()
         self._connection = None
 
@@ -389,7 +389,7 @@ def get(connection: sqlite3.Connection, key: str) -> Any:
 
 
 def put(connection: sqlite3.Connection, key: str, value: float | str | bytes) -> None:
-    """Know it from now on."""
+    """Keep one thing under a name."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
@@ -406,7 +406,7 @@ def start_over(connection: sqlite3.Connection) -> None:
 
 
 def count(connection: sqlite3.Connection, name: str, times: int = 1) -> None:
-    """Count what has happened."""
+    """Count something that has happened to this device's answers."""
     if times:
         connection.execute(
             "INSERT INTO health VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET count = count + excluded.count",
@@ -415,11 +415,11 @@ def count(connection: sqlite3.Connection, name: str, times: int = 1) -> None:
 
 
 def health(connection: sqlite3.Connection) -> dict[str, int]:
-    """How often what has happened."""
+    """What has happened to this device's answers, and how often."""
     return dict(connection.execute("SELECT name, count FROM health ORDER BY name"))
 
 
 def forget(connection: sqlite3.Connection) -> None:
-    """Forget how often what has happened, and when the last batch left."""
+    """Forget all counts, and when the last batch left."""
     connection.execute("DELETE FROM health")
     connection.execute("DELETE FROM meta WHERE key = 'left'")

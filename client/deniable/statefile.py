@@ -52,11 +52,11 @@ Identity = tuple[int, int]
 
 
 class StrangerError(StateError):
-    """What has the name is not ours."""
+    """A file under a state file's name that is not ours."""
 
     def __init__(self, path: Path, what: str) -> None:
         self.what = what
-        """Why it is not."""
+        """What it is instead."""
         super().__init__(
             f"{path}: {what}; it is left as it is: give the state a file of its own, such as "
             'deniable.state_path("my-application"), or move this one away'
@@ -187,7 +187,7 @@ def _close_to_others(path: Path) -> None:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """The file of that suffix, in the same directory."""
+    """The path in the same directory whose name has that suffix, too."""
     return path.with_name(path.name + suffix)
 
 
@@ -252,7 +252,7 @@ def erase(path: Path, first: str, before: float) -> None:
 
 
 def _overwrite(path: Path, begin: int) -> None:
-    """In place: a file that is cut first is written elsewhere."""
+    """Overwrite a file in place from a byte on, and remove it: one that is cut first is written elsewhere."""
     descriptor = os.open(path, os.O_RDWR | _OPEN)
     try:
         os.lseek(descriptor, begin, os.SEEK_SET)

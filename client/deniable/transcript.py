@@ -48,12 +48,12 @@ _EXACT = 256
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One report."""
+    """One report, as the transcript has it."""
 
     collection: str
     """The collection that asked."""
     metric: str
-    """What was answered."""
+    """The metric that was answered."""
     start: int
     """When the epoch began, in seconds since 1970-01-01T00:00:00Z."""
     seconds: int
@@ -126,7 +126,7 @@ def conclusion(mechanism: Mechanism, payload: int, delta: Fraction = Fraction(0)
 
 
 def _sure(ratio: float) -> str:
-    """What seeing it does to an even bet."""
+    """What seeing a report of this ratio does to an even bet."""
     return f"who held an answer to be an even bet is at most {odds.sure(ratio)} sure of it then"
 
 
@@ -175,7 +175,7 @@ def withdraw(connection: sqlite3.Connection) -> None:
 
 
 def forget(connection: sqlite3.Connection) -> None:
-    """Forget all of it."""
+    """Forget every report."""
     connection.execute("DELETE FROM transcript")
 
 
