@@ -343,6 +343,18 @@ def test_forgetting_buys_no_budget(tmp_path: Path, person: Person) -> None:
     assert len(State(path).run(charges)) == 3
 
 
+def test_forgetting_makes_no_memory_that_can_be_averaged(tmp_path: Path, person: Person) -> None:
+    """Without a lifetime's budget a remembered answer that is forgotten is another question, and there are four."""
+    path, endless = tmp_path / "s.db", Collection.loads(TEXT.replace("lifetime = 12", ""))
+    answered = 0
+    for turn in range(10):
+        device = Device(endless, path)
+        answered += sum("theme" in said for said in device.answers(VALUES, range(FIRST + turn, FIRST + turn + 1)))
+        device.state.close()
+        assert person(path, "forget", "--yes").code == 0
+    assert answered == 4
+
+
 def test_forgetting_asks_first(tmp_path: Path, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody can be asked it erases nothing, and says what to do; only the word yes is a yes."""
     path = answered(tmp_path / "s.db")
