@@ -12,7 +12,8 @@ __all__ = ["EXPLAINED", "budgets", "lines", "paid", "total"]
 
 EXPLAINED = (
     "Told at most: how sure somebody can be who has seen everything that this device ever sent about a question, "
-    "knows that it is from this device, and held its answer to be an even bet (1 in 2) before. Reports carry no name."
+    "knows that it is from this device, and held its answer to be an even bet (1 in 2) before. Reports carry no "
+    "name. Where several questions are about the same thing, what they cost adds up."
 )
 """What the last column means."""
 
