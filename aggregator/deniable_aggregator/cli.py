@@ -9,11 +9,10 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable import Charge, Collection, CollectionError, Credentials, StateError, UnknownMetricError
+from deniable import Collection, CollectionError, Credentials, StateError, UnknownMetricError
 
 if TYPE_CHECKING:
     from deniable_aggregator.catalog import Catalog
@@ -467,45 +466,21 @@ def _simulate(options: Any) -> None:
 
 def _add_ledger(commands: Any) -> None:
     parser = _command(
-        commands, "ledger", _ledger, "what a device has spent and sent, from its state file", "app-state.db"
+        commands,
+        "ledger",
+        _ledger,
+        "what a device has spent and sent, as `python -m deniable` shows it",
+        "app-state.db",
     )
     parser.add_argument("state", type=Path, metavar="STATE", help="the file that the application's client keeps")
     parser.add_argument("--sent", action="store_true", help="every report that has left the device, in words")
 
 
 def _ledger(options: Any) -> None:
-    from deniable import ledger, transcript
-    from deniable_aggregator.terminal import table
+    from deniable.person import ledger, transcript
+    from deniable.person.device import look
 
-    if options.sent:
-        for entry in transcript.read(options.state):
-            print(f"{_day(entry.start)}  {entry}")
-        return
-    spent: dict[tuple[str, str], list[Charge]] = {}
-    for charge in ledger.read(options.state):
-        spent.setdefault((charge.collection, charge.metric), []).append(charge)
-    rows = [
-        (
-            f"{collection}: {metric}",
-            str(sum(own.epsilon > 0 for own in charges)),
-            f"{sum(own.epsilon for own in charges):.6g}",
-            f"{_day(charges[0].start)} to {_day(charges[-1].start + charges[-1].seconds)}",
-        )
-        for (collection, metric), charges in sorted(spent.items())
-    ]
-    print(table(("metric", "paid for", "epsilon", "about"), rows, (False, True, True, False)))
-    total = sum(own.epsilon for charges in spent.values() for own in charges)
-    deltas = sum(own.delta for charges in spent.values() for own in charges)
-    and_delta = f", and delta {deltas:.6g}," if deltas else ""
-    print(f"\nThis device has spent {total:.6g}{and_delta} in all.")
-
-
-def _day(seconds: int) -> str:
-    """A day, or where epochs are shorter an hour; the beginning of time in what has been added up."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return (
-        "the beginning" if seconds == 0 else moment.strftime("%Y-%m-%d" if seconds % 86400 == 0 else "%Y-%m-%d %Hh")
-    )
+    print("\n".join((transcript if options.sent else ledger).lines(look(options.state))))
 
 
 # codegen

@@ -16,18 +16,14 @@ from collections.abc import Iterator
 from deniable import Metric, linkage
 from deniable.kinds import Boolean
 from deniable.mechanisms import Memoized, MemoizedSubset, PadAndSample, RandomizedResponse, SubsetSelection
+from deniable.odds import believed
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.digits import text
 
-__all__ = ["believed", "reveals"]
+__all__ = ["reveals"]
 
 _RARE = 0.02
 _WEEK = 7
-
-
-def believed(chance: float, epsilon: float) -> float:
-    """The most that an answer of this chance is believed after a report, at this epsilon."""
-    return 1 / (1 + math.exp(-epsilon) * (1 - chance) / chance)
 
 
 def reveals(metric: Metric) -> list[str]:

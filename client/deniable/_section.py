@@ -96,35 +96,35 @@ class Section:
 
 
 def a_table(value: Any) -> dict[str, Any]:
-    """A table."""
+    """The value, if it is a table."""
     if not isinstance(value, dict):
         raise TypeError(f"must be a table, not {_shown(value)}")
     return value
 
 
 def a_text(value: Any) -> str:
-    """A text that says something."""
+    """The value, if it is a text that says something."""
     if not isinstance(value, str) or not value.strip():
         raise TypeError(f"must be a text that is not empty, not {_shown(value)}")
     return value
 
 
 def a_flag(value: Any) -> bool:
-    """True or false."""
+    """The value, if it is true or false."""
     if not isinstance(value, bool):
         raise TypeError(f"must be true or false, not {_shown(value)}")
     return value
 
 
 def a_number(value: Any) -> Fraction:
-    """A finite number, exactly as written."""
+    """The value, if it is a finite number, exactly as written."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise TypeError(f"must be a number, not {_shown(value)}")
     return rational(value)
 
 
 def a_limit(value: Any) -> Fraction:
-    """A number greater than 0."""
+    """The value, if it is a number greater than 0."""
     limit = a_number(value)
     if limit <= 0:
         raise ValueError(f"must be greater than 0, not {value}")
@@ -132,7 +132,7 @@ def a_limit(value: Any) -> Fraction:
 
 
 def a_chance(value: Any) -> Fraction:
-    """A number between 0 and 1, neither included."""
+    """The value, if it is a number between 0 and 1, neither included."""
     chance = a_number(value)
     if not 0 < chance < 1:
         raise ValueError(f"must lie between 0 and 1, not at {value}")
@@ -140,7 +140,7 @@ def a_chance(value: Any) -> Fraction:
 
 
 def an_epsilon(value: Any) -> Epsilon:
-    """What an answer costs."""
+    """The value, if it is what an answer can cost."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         raise TypeError(f'must be a number, or a logarithm such as "ln 3", not {_shown(value)}')
     epsilon = Epsilon.of(value)
@@ -150,7 +150,7 @@ def an_epsilon(value: Any) -> Epsilon:
 
 
 def whole(low: int, high: int) -> Callable[[Any], int]:
-    """A whole number within bounds."""
+    """Reads a whole number within bounds."""
 
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -161,7 +161,7 @@ def whole(low: int, high: int) -> Callable[[Any], int]:
 
 
 def one_of(known: Iterable[str]) -> Callable[[Any], str]:
-    """One of some words."""
+    """Reads one of some words."""
     words = list(known)
 
     def read(value: Any) -> str:
@@ -174,7 +174,7 @@ def one_of(known: Iterable[str]) -> Callable[[Any], str]:
 
 
 def distinct_texts(low: int, high: int) -> Callable[[Any], tuple[str, ...]]:
-    """A list of texts, all different."""
+    """Reads a list of texts, all different."""
 
     def read(value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not low <= len(value) <= high:

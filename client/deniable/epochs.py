@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from deniable import outbox, transcript
+from deniable import asked, outbox, transcript
 from deniable.collection import Collection, Metric, Report
 from deniable.errors import BudgetExceededError
 from deniable.ledger import Cost, Ledger
@@ -28,7 +28,7 @@ from deniable.outbox import Batch
 from deniable.randomness import WORD, renew, shuffle, word
 from deniable.state import count
 
-__all__ = ["Sealing", "end_of", "erase", "keep", "seal"]
+__all__ = ["Sealing", "end_of", "keep", "seal", "withhold"]
 
 _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
 """What values raise that were never written: a file can be damaged where SQLite does not notice."""
@@ -38,7 +38,7 @@ _STRANGE_AFTER = 7 * 86400
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """How epochs end."""
+    """What has to be known to end an epoch, besides what was recorded."""
 
     segment: int
     """The segment that the device is in."""
@@ -109,6 +109,8 @@ def seal(
             outbox.put(connection, collection.name, batch, ends=ends, due=due, most=sealing.most)
             transcript.add(connection, collection, epoch, batch.batch_id, answers)
             sealed.append((epoch, reports))
+    if sealed:
+        asked.note(connection, collection)
     return sealed
 
 
@@ -180,6 +182,7 @@ def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) 
     return Report(column.number, column.mechanism.renew(remembered)), cost
 
 
-def erase(connection: sqlite3.Connection) -> int:
-    """Forget all values that have not been answered; how many there were."""
-    return connection.execute("DELETE FROM raw").rowcount
+def withhold(connection: sqlite3.Connection) -> None:
+    """Erase what was recorded and what was not sent: the person does not agree to it."""
+    erased = connection.execute("DELETE FROM raw").rowcount + outbox.clear(connection)
+    count(connection, "erased without consent", erased)

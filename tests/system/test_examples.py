@@ -75,6 +75,9 @@ def test_the_command_line_tool_asks_first_and_tells_what_it_tells(tmp_path: Path
     assert "wordcount: files" in spent.stdout
     assert "This device has spent 3 in all." in spent.stdout
     assert deniable("ledger", state, "--sent").stdout.count("stored") == 3
+    for command, same in (("ledger", spent), ("transcript", deniable("ledger", state, "--sent"))):
+        own = subprocess.run([sys.executable, "-m", "deniable", state, command], capture_output=True, text=True)
+        assert (own.returncode, own.stdout) == (0, same.stdout), "one way to say it"
 
 
 def test_the_command_line_tool_forgets_when_it_is_told_to(tmp_path: Path, endpoint: str) -> None:

@@ -30,7 +30,7 @@ class Kind(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
-    """As it is written in a collection file."""
+    """The kind's name, as a collection file writes it."""
     reducers: ClassVar[tuple[str, ...]]
     """The ways to reduce an epoch's values that make sense here; the first is the default."""
     mechanisms: ClassVar[tuple[str, ...]]

@@ -73,7 +73,7 @@ class Exponential(Mechanism):
 
     @property
     def plain(self) -> bool:
-        """It is."""
+        """A payload is an answer."""
         return True
 
     @property

@@ -148,7 +148,7 @@ class Gaussian(Mechanism):
 
     @property
     def variance(self) -> float:
-        """Of the noise of an entry, in steps of the grid, squared."""
+        """The variance of an entry's noise, in steps of the grid, squared."""
         return float(self.spread)
 
     def randomize(self, value: int) -> int:

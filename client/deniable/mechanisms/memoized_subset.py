@@ -82,7 +82,7 @@ class MemoizedSubset(Mechanism):
 
     @property
     def plain(self) -> bool:
-        """It is."""
+        """A payload is an answer."""
         return True
 
     @property

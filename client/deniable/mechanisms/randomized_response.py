@@ -45,7 +45,7 @@ class RandomizedResponse(Mechanism):
 
     @property
     def plain(self) -> bool:
-        """It is."""
+        """A payload is an answer."""
         return True
 
     @property
