@@ -78,7 +78,7 @@ def rejects(planned: Plan, mechanism: Mechanism, values: Sequence[int]) -> bool:
 
 
 def notices(planned: Plan) -> bool:
-    """Whether draws from the channel whose epsilon is 5% larger are too far: drawn by bins, as numpy does it at once."""
+    """Whether draws from the channel whose epsilon is 5% larger are too far; numpy draws whole bins of them."""
     generator = np.random.default_rng()
     return too_far(planned, [generator.multinomial(planned.reports, row / np.sum(row)) for row in planned.wrong])
 
