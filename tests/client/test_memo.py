@@ -96,9 +96,10 @@ def test_averaging_a_memoized_metric_is_no_better_than_one_look() -> None:
 def test_fresh_noise_over_the_memo_hides_it_without_giving_away_more() -> None:
     """Many reports tell what is remembered, and that is as deniable as one report without the second noise.
 
-    Reports differ, so that they are no fingerprint. Were the answer itself remembered, 99 of 100 devices would be guessed
-    right. Two of three reports are what is remembered: of 45 they are 7.5 from one half on average, over 100 devices
-    with a standard deviation of 0.3; were it drawn anew each time, 4.2. Either is taken for the other once in 10^6 times.
+    Reports differ, so that they are no fingerprint. Were the answer itself remembered, 99 of 100 devices would be
+    guessed right. Two of three reports are what is remembered: of 45 they are 7.5 from one half on average, over 100
+    devices with a standard deviation of 0.3; were it drawn anew each time, 4.2. Either is taken for the other once in
+    10^6 times.
     """
     device = Device(TWICE)
     assert len(set(payloads(device, True, range(100)))) == 2
