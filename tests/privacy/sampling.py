@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,16 +61,17 @@ def design(payloads: Sequence[int], right: Sequence[_Row], wrong: Sequence[_Row]
     """The test that tells the chances of some payloads, a row an input, from other ones."""
     places = [_binned(row) for row in right]
     expected, other = (
-        [np.bincount(own, row) for own, row in zip(places, rows, strict=True)] for rows in (right, wrong)
+        [np.bincount(own, np.asarray(row)) for own, row in zip(places, rows, strict=True)] for rows in (right, wrong)
     )
     degrees = _degrees(expected)
     assert degrees, "one bin tells nothing apart: take another point of the grid for sampling"
-    distance = sum(float(((far - near) ** 2 / near).sum()) for near, far in zip(expected, other, strict=True))
+    distance = sum(float(((off - own) ** 2 / own).sum()) for own, off in zip(expected, other, strict=True))
     off_centre = float(chndtrinc(chdtri(degrees, alarm), degrees, alarm))
     reports = int(_SURPLUS * off_centre / distance)
     assert reports * min(row.min() for row in expected) > _EXPECTED, "take another point of the grid for sampling"
     bins = tuple(dict(zip(payloads, own, strict=True)) for own in places)
-    return Plan(reports, bins, *(tuple(tuple(row.tolist()) for row in rows) for rows in (expected, other)), alarm)
+    near, far = (tuple(tuple(row.tolist()) for row in rows) for rows in (expected, other))
+    return Plan(reports, bins, near, far, alarm)
 
 
 def rejects(planned: Plan, mechanism: Mechanism, values: Sequence[int]) -> bool:
@@ -102,7 +104,7 @@ def too_far(planned: Plan, counts: Sequence[NDArray[np.int64]]) -> bool:
     return bool(chdtrc(_degrees(planned.expected), statistic) < planned.alarm)
 
 
-def _degrees(rows: Sequence[Sequence[float] | NDArray[np.float64]]) -> int:
+def _degrees(rows: Sequence[Sequence[float] | NDArray[Any]]) -> int:
     return sum(len(row) - 1 for row in rows)
 
 

@@ -101,8 +101,8 @@ def test_means_cover(epsilon: float, reports: int, populations: int) -> None:
         held = 0
         for total, square in zip(sums.tolist(), squares.tolist(), strict=True):
             counters = np.array([reports, total, square & 0xFFFFFFFF, square >> 32])
-            _, _, low, high = means(mechanism, counters).estimate(0.95, Target.POPULATION)
-            held += max(low, 0) <= rate <= min(high, 1)
+            _, _, start, end = means(mechanism, counters).estimate(0.95, Target.POPULATION)
+            held += max(start, 0) <= rate <= min(end, 1)
         assert held / populations >= 0.94, rate
         if rate == 0.5:
             assert held / populations <= 0.965, rate

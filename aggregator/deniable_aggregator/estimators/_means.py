@@ -229,11 +229,13 @@ class Means:
         third, fourth = self.noise.third / self.span**3, self.noise.fourth / self.span**4
         shown = self._fourth_moment()
 
-        def of_population(spread: float) -> float:
-            whole = (spread + least) ** 2
-            possible = spread * (1 - 3 * spread) + 6 * spread * most + 4 * third * math.sqrt(spread) + fourth
-            hidden = max(spread + least - variance, 0.0) * (1 + 6 * most)
-            return min(possible, shown + hidden) - whole + 2 * whole / (self.reports - 1)
+        far, rest = 1 + 6 * most, 1 - 2 / (self.reports - 1)
+
+        def of_population(spread: float) -> float:  # is asked for some twenty times for every interval
+            whole = spread + least
+            possible = spread * (far - 3 * spread) + 4 * third * math.sqrt(spread) + fourth
+            known = shown + (whole - variance) * far if whole > variance else shown
+            return min(possible, known) - whole * whole * rest
 
         def of_noise(spread: float) -> float:
             return 4 * spread * most + 4 * third * math.sqrt(spread) + fourth - least**2
