@@ -39,8 +39,8 @@ from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
 __all__ = [
-    "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "cases", "cells_of", "exactly", "payloads_of",
-    "row_of", "sampled",
+    "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "alone", "cases", "cells_of", "drawn",
+    "exactly", "jointly", "payloads_of", "row_of", "sampled",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
@@ -187,9 +187,11 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
 @lru_cache(maxsize=1024)
 def _counting(p: float, q: float, reports: int, share: float) -> tuple[float, float]:
     """How often the interval of a share holds it, and its mean width over the ideal one."""
-    low, high = _intervals(p, q, reports)
     rate = q + share * (p - q)
-    chance = binom.pmf(np.arange(reports + 1), reports, rate)
+    middle, reach = reports * rate, 40 + 12 * np.sqrt(reports * rate * (1 - rate))  # beyond lies less than 1e-25
+    counts = np.arange(max(int(middle - reach), 0), min(int(middle + reach), reports) + 1)
+    low, high = (ends[counts] for ends in _intervals(p, q, reports))
+    chance = binom.pmf(counts, reports, rate)
     ideal = min(2 * _Z * np.sqrt(rate * (1 - rate) / reports) / (p - q), 1.0)
     covered = chance[(low <= share + 1e-12) & (share - 1e-12 <= high)].sum()
     return float(covered), float(chance @ (high - low) / ideal)
@@ -247,15 +249,32 @@ def _possible(metric: Metric, row: Row, measure: Measure, reports: int) -> tuple
 
 def sampled(case: Case, reports: int, samples: int, generator: np.random.Generator) -> tuple[list[Measured], float]:
     """Every row over so many samples, and how often all of its simultaneous intervals hold."""
+    every = drawn(case, reports, samples, generator)
+    return alone(case, reports, every), jointly(case, reports, every)
+
+
+def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator) -> list[list[_Ints]]:
+    """So many samples."""
+    return list(_samples(case, reports, samples, generator))
+
+
+def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
+    """How often all simultaneous intervals of the samples hold."""
+    true = np.array(_truths(case, reports))
+    confidence, held = simultaneous(CONFIDENCE, len(true)), 0
+    for counters in samples:
+        rows = answer(case.metric, counters, confidence).rows
+        held += all(row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(rows, true, strict=True))
+    return held / len(samples)
+
+
+def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Measured]:
+    """Every row over the samples."""
     metric, true = case.metric, np.array(_truths(case, reports))
-    numbers, held = [], 0
-    for counters in _samples(case, reports, samples, generator):
+    numbers = []
+    for counters in samples:
         found = answer(metric, counters, CONFIDENCE)
         numbers.append([(row.value, row.low, row.high) for row in found.rows])
-        together = answer(metric, counters, simultaneous(CONFIDENCE, len(found.rows))).rows
-        held += all(
-            row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(together, true, strict=True)
-        )
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
     least, most = np.transpose(
         [
@@ -270,7 +289,7 @@ def sampled(case: Case, reports: int, samples: int, generator: np.random.Generat
     ideal = np.minimum(2 * _Z * spread, most**power - least)
     width = (high**power - low**power).mean(axis=0) / ideal
     rows = zip(found.rows, covered.tolist(), width.tolist(), strict=True)
-    return [Measured(row.key, *both) for row, *both in rows], held / samples
+    return [Measured(row.key, *both) for row, *both in rows]
 
 
 def _spread(case: Case, reports: int) -> _Floats:

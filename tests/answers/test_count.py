@@ -40,12 +40,12 @@ def noisy(mechanism: Laplace, counts: NDArray[np.int64], generator: np.random.Ge
     noise = generator.geometric(1 - mechanism.alpha, counts.shape) - generator.geometric(
         1 - mechanism.alpha, counts.shape
     )
-    sent = counts + noise - mechanism.lowest
-    squares = (sent.astype(object) ** 2).sum(axis=1) if mechanism.steps > 1 << 20 else (sent**2).sum(axis=1)
-    return [
-        np.array([len(counts[0]), total, square & 0xFFFFFFFF, square >> 32])
-        for total, square in zip(sent.sum(axis=1).tolist(), squares.tolist(), strict=True)
-    ]
+    noise += counts
+    reports, moved, fleets = len(counts[0]), -mechanism.lowest, []
+    for total, square in zip(noise.sum(axis=1).tolist(), (noise**2).sum(axis=1).tolist(), strict=True):
+        whole = square + 2 * moved * total + moved**2 * reports  # in Python's integers: levels may be long
+        fleets.append(np.array([reports, total + moved * reports, whole & 0xFFFFFFFF, whole >> 32]))
+    return fleets
 
 
 @pytest.mark.parametrize("name", METRICS)

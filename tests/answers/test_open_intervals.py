@@ -186,11 +186,11 @@ def test_the_low_end_holds_without_a_max(others: list[int], epsilon: str) -> Non
     chances[-1] = 0.01
     counts = generator.choice(values, (2_000, 100), p=chances / chances.sum())
     noise = [generator.geometric(1 - mechanism.alpha, counts.shape) for _ in range(2)]
-    sent = counts + noise[0] - noise[1] - mechanism.lowest
+    sent, moved = counts + noise[0] - noise[1], -mechanism.lowest
     held = 0
-    for own in sent.tolist():
-        square = sum(each * each for each in own)
-        row = answer(metric, [np.array([100, sum(own), square & 0xFFFFFFFF, square >> 32])]).rows[0]
+    for total, square in zip(sent.sum(axis=1).tolist(), (sent**2).sum(axis=1).tolist(), strict=True):
+        whole = square + 2 * moved * total + moved**2 * 100  # in Python's integers: levels are long
+        row = answer(metric, [np.array([100, total + moved * 100, whole & 0xFFFFFFFF, whole >> 32])]).rows[0]
         held += row.low <= float(chances @ values)
         assert row.high == math.inf
     assert binom.cdf(held, 2_000, 0.95) > 1e-7, held

@@ -17,8 +17,9 @@ from typing import ClassVar
 
 from deniable.epsilon import Epsilon
 from deniable.mechanisms._mechanism import Mechanism
-from deniable.mechanisms.bitwise_response import BitwiseResponse
+from deniable.mechanisms.bitwise_response import BitwiseResponse, flipped_chance
 from deniable.payload import Bitmap
+from deniable.randomness import WORD
 
 __all__ = ["MemoizedBitwise"]
 
@@ -67,8 +68,13 @@ class MemoizedBitwise(Mechanism):
     @property
     def q(self) -> Fraction:
         """The chance that a flag that is not set is sent."""
-        first, second = self.permanent.q, self.fresh.q
-        return first * (1 - second) + (1 - first) * second
+        return Fraction(self._flips, WORD * WORD)
+
+    @property
+    def _flips(self) -> int:
+        """Of so many of WORD^2 pairs of words just one flips a bit."""
+        first, second = self.permanent.flips, self.fresh.flips
+        return first * (WORD - second) + (WORD - first) * second
 
     def randomize(self, value: int) -> int:
         """Both, as for an answer that was never given before."""
@@ -84,8 +90,7 @@ class MemoizedBitwise(Mechanism):
 
     def probability(self, payload: int, value: int) -> Fraction:
         """By how many bits are flipped."""
-        flipped = (payload ^ value).bit_count()
-        return self.q**flipped * self.p ** (self.permanent.flags - flipped)
+        return flipped_chance(self._flips, WORD * WORD, self.permanent.flags, (payload ^ value).bit_count())
 
     def payloads(self) -> Iterator[int]:
         """All bitmaps."""
