@@ -423,10 +423,14 @@ async def _supervise(supervisor: Supervisor, ready: Callable[[], None]) -> None:
     await supervisor.drain()
 
 
-def serve(supervisor: Supervisor, ready: Callable[[], None]) -> None:
-    """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come."""
+def serve(supervisor: Supervisor, ready: Callable[[], None], *, alone: bool = True) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come.
+
+    Nothing else has begun in a process that is alone with this: it can be forked.
+    """
     raise_file_limit()
-    supervisor.prepare()
+    if alone:
+        supervisor.prepare()
     _run(_supervise(supervisor, ready))
 
 
