@@ -35,6 +35,7 @@ class _UsageError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand."""
     options = _parser().parse_args(arguments)
+    options.alone = arguments is None
     try:
         options.run(options)
     except _told() as error:
@@ -244,7 +245,7 @@ def _serve(options: Any) -> None:
                 "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA", file=sys.stderr
             )
 
-    serve(supervisor, ready)
+    serve(supervisor, ready, alone=options.alone)
 
 
 def _site(listen: str, catalog: Catalog) -> Site:

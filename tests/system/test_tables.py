@@ -6,6 +6,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ import pytest
 from deniable import Collection
 from deniable_aggregator import Reader, RemoteError, Table
 from deniable_aggregator.tables import COLUMNS
-from support.commands import COMMAND, ROOT, deniable
+from support.commands import COMMAND, ROOT, told
 from support.site import Running, running
 from support.waiting import PATIENCE
 
@@ -122,7 +123,7 @@ def test_parquet_is_written_by_the_command_and_read_by_others(aggregator: Runnin
     """`--format parquet --output FILE` and the same through a pipe."""
     file = tmp_path / "answers.parquet"
     arguments = ("estimates", "--endpoint", aggregator.endpoint, "--format", "parquet")
-    assert deniable(*arguments, "--output", file).returncode == 0
+    assert told(*arguments, "--output", file).returncode == 0
     written = pq.read_table(file)
     with Reader(aggregator.endpoint) as reader:
         assert written.column("text").to_pylist() == [row["text"] for row in reader.estimates()]
@@ -130,31 +131,17 @@ def test_parquet_is_written_by_the_command_and_read_by_others(aggregator: Runnin
     assert pq.read_table(io.BytesIO(piped.stdout)).equals(written)
 
 
-def test_without_pyarrow_parquet_says_what_to_install(aggregator: Running) -> None:
+def test_without_pyarrow_parquet_says_what_to_install(aggregator: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line and exit code 2, and the name of the extra."""
-    program = "import sys; sys.modules['pyarrow'] = None; from deniable_aggregator.cli import main; sys.exit(main())"
-    shown = subprocess.run(
-        [
-            COMMAND.parent / "python",
-            "-c",
-            program,
-            "estimates",
-            "--endpoint",
-            aggregator.endpoint,
-            "--format",
-            "parquet",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    shown = told("estimates", "--endpoint", aggregator.endpoint, "--format", "parquet")
     assert shown.returncode == 2
     assert "pip install 'deniable-aggregator[parquet]'" in shown.stderr
 
 
 def test_the_terminal_shows_intervals_as_lines_with_the_value_on_them(aggregator: Running) -> None:
     """A line an answer: its digits, its interval in digits and as a picture, its reports."""
-    shown = deniable("estimates", "--endpoint", aggregator.endpoint).stdout.splitlines()
+    shown = told("estimates", "--endpoint", aggregator.endpoint).stdout.splitlines()
     assert shown[0].split() == ["answer", "estimate", "interval", "reports"]
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates()

@@ -33,7 +33,8 @@ from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, betaincinv, ndtri, stdtrit
+
+from deniable_aggregator.estimators._special import bdtr, bdtrc, betaincinv, ndtri, stdtrit
 
 __all__ = ["mean", "proportion", "simultaneous"]
 

@@ -54,11 +54,11 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
 from deniable_aggregator.estimators._shared import largest, possible
+from deniable_aggregator.estimators._special import stdtrit
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Means", "Noise", "OneBit"]

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from deniable_aggregator.estimators._shared import largest
+from deniable_aggregator.estimators._special import stdtrit
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Ranks", "Shares"]
