@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from deniable import Collection
 from deniable.__main__ import main
 from support.device import Device
-from support.site import browser, watched
+from support.site import browser
 
 LONG = "a_name_of_sixty_three_letters_is_the_longest_that_a_file_can_ha"
 COLLECTION = Collection.loads(
@@ -55,14 +55,17 @@ def test_the_page_is_accessible_and_fits_a_phone(tmp_path: Path, look: tuple[int
             viewport={"width": width, "height": 800},
             color_scheme="dark" if scheme == "dark" else "light",
         )
-        with watched(context, "file://") as page:
-            page.goto(page_path.as_uri())
-            expect(page).to_have_title("What this device has told")
-            expect(page.get_by_role("heading", level=1)).to_have_text("What this device has told")
-            expect(page.get_by_role("table")).to_contain_text("<b>The dark theme is on</b>")
-            expect(page.get_by_role("listitem")).to_have_count(60)
-            expect(page.get_by_role("listitem").first).to_contain_text("at most 3 in 4 sure")
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            found = Axe().run(page).response["violations"]
-            assert [each["id"] for each in found] == []
+        page = context.new_page()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(page_path.as_uri())
+        expect(page).to_have_title("What this device has told")
+        expect(page.get_by_role("heading", level=1)).to_have_text("What this device has told")
+        expect(page.get_by_role("table")).to_contain_text("<b>The dark theme is on</b>")
+        expect(page.get_by_role("listitem")).to_have_count(60)
+        expect(page.get_by_role("listitem").first).to_contain_text("at most 3 in 4 sure")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        found = Axe().run(page).response["violations"]
+        assert [each["id"] for each in found] == []
+        assert asked == [page_path.as_uri()], "it needs nothing but itself"
         context.close()
