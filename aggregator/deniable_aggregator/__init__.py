@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.tables import Table
 
 __all__ = [
-    "Estimate", "Heading", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target", "estimate",
+    "Estimate", "Heading", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
+    "estimate",
 ]  # fmt: skip
 
 _ROOM = {
