@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 import threading
@@ -105,7 +106,8 @@ def test_the_fixture_is_one_line_away(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(PLUGIN)
     (tmp_path / "test_application.py").write_text(TEST.format(path=str(EDITOR)))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path)]
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # others' plugins take longer to load than it to run
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=alone)
     assert ran.returncode == 0, ran.stdout
 
 
