@@ -1,13 +1,4 @@
-"""The collection: what is asked of a fleet, at what privacy cost, read from metrics.toml.
-
-words:
-  collection   one file of metrics, loaded by device and aggregator alike; immutable once shipped
-  metric       one question: a kind, its parameters, its epsilon
-  column       one mechanism collecting one thing; its number is what a report names
-  digest       64 bits of SHA-256 over everything that gives a report its meaning, down to the thresholds: two
-               ends that would randomise and debias differently do not know each other's digest
-  segment      public attributes sent in the clear, as one mixed-radix index
-"""
+"""Reads a collection's text, key by key, and notes all that is wrong with it."""
 
 from __future__ import annotations
 
@@ -15,13 +6,9 @@ import hashlib
 import json
 import math
 import re
-import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import date
-from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -34,19 +21,17 @@ from deniable._section import (
     a_text,
     an_epsilon,
     distinct_texts,
-    nearest,
     one_of,
     whole,
 )
+from deniable.collection._metric import EPOCH_DELTA, LIFETIME_DELTA, Budget, Column, Metric, meaning
 from deniable.epsilon import Epsilon
-from deniable.errors import CollectionError, Problem, UnknownMetricError
+from deniable.errors import Problem
 from deniable.kinds import KINDS, Kind
 from deniable.mechanisms import Mechanism
-from deniable.payload import Shape
-from deniable.randomness import word
-from deniable.reduce import REDUCERS, Reducer
+from deniable.reduce import REDUCERS
 
-__all__ = ["Budget", "Collection", "Column", "Metric", "Report", "meaning", "text_of"]
+__all__ = ["EPOCHS", "Content", "read"]
 
 FORMAT = 1
 """Part of the digest: raised when the meaning of a file changes with the software."""
@@ -57,171 +42,23 @@ _MOST_SEGMENTS = 256
 _MOST_COLUMNS = 1 << 16
 _RECALLED = 8
 _MOST_RECALLED = 1024
-_EPOCH_DELTA = Fraction(1, 10**5)
-_LIFETIME_DELTA = Fraction(1, 10**3)
 
 
-class Report(NamedTuple):
-    """One randomised answer."""
-
-    column: int
-    """The number of the column."""
-    payload: int
-    """What was answered: nothing that any device could not have answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One mechanism collecting one thing."""
-
-    number: int
-    """Its number in the collection; what a report names."""
-    metric: str
-    """The metric that it belongs to."""
-    mechanism: Mechanism
-    """How its answers are randomised."""
-
-    @property
-    def shape(self) -> Shape:
-        """The payloads of its reports, and the counters that they add up to."""
-        return self.mechanism.shape
-
-    def channel(self) -> tuple[dict[int, Fraction], ...]:
-        """For every input, the exact probability of every payload."""
-        return self.mechanism.channel()
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One question of a collection."""
+class Content(NamedTuple):
+    """What a collection is made of, in its order."""
 
     name: str
-    """Its name in the file."""
-    description: str
-    """The question, in words that the person counted would understand."""
-    kind: Kind
-    """What sort of question it is, with its parameters."""
-    epsilon: Epsilon
-    """The most that one epoch's answer costs a device."""
-    columns: tuple[Column, ...]
-    """The columns that it fills; a device answers one of them an epoch."""
-    reducer: Reducer
-    """How several values of one epoch become one."""
-    memoize: bool = False
-    """Whether a device remembers its randomised answer and gives the same one every time."""
-    recalled: int = 0
-    """With `memoize`: how many distinct answers a device remembers, and pays for, at most."""
-    instantaneous: Epsilon | None = None
-    """With `memoize`: the most that one report tells of what is remembered; None: all, it is repeated as it is."""
-    expires: date | None = None
-    """The first day on which devices no longer answer."""
-
-    def encode(self, value: Any, draw: Callable[[], int]) -> tuple[Column, int]:
-        """The column and the mechanism's input for a checked value; `draw` gives words for what is left to chance."""
-        place, chosen = self.kind.encode(value, [column.mechanism for column in self.columns], draw)
-        return self.columns[place], chosen
-
-    def randomize(self, value: Any) -> Report:
-        """One randomised answer to a value, without state or ledger; InvalidValueError for what is not taken."""
-        column, chosen = self.encode(self.kind.check(value), word)
-        return Report(column.number, column.mechanism.randomize(chosen))
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The most that one device spends."""
-
-    epoch: Fraction
-    """In one epoch, over all metrics."""
-    lifetime: Fraction | None
-    """Ever; None: no such limit."""
-    epoch_delta: Fraction = _EPOCH_DELTA
-    """Of delta, in one epoch."""
-    lifetime_delta: Fraction = _LIFETIME_DELTA
-    """Of delta, ever."""
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """Everything that is asked of a fleet, and what it costs a device."""
-
-    name: str
-    """Its name."""
     owner: str
-    """Whom to write to about it."""
     epoch_seconds: int
-    """The length of its epochs."""
     budget: Budget
-    """The most that one device spends."""
     segments: Mapping[str, tuple[str, ...]]
-    """Public attributes sent in the clear, by name."""
     metrics: Mapping[str, Metric]
-    """Its metrics, by name."""
     digest: int
-    """What tells it from every other collection."""
-
-    @classmethod
-    def load(cls, path: str | Path) -> Collection:
-        """The collection of a file; CollectionError with everything that is wrong with it."""
-        return cls.loads(text_of(path), str(path))
-
-    @classmethod
-    def loads(cls, text: str, file: str = "<text>") -> Collection:
-        """The collection of a text; `file` is what errors call it."""
-        try:
-            table = tomllib.loads(text, parse_float=Decimal)
-        except tomllib.TOMLDecodeError as error:
-            raise CollectionError([Problem(file, "", f"not TOML: {_placed(error, text)}")]) from error
-        except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
-            raise CollectionError([Problem(file, "", f"can not be read: {error}")]) from error
-        problems: list[Problem] = []
-        collection = _Reader(file, table, problems).collection()
-        if problems or collection is None:
-            raise CollectionError(problems)
-        return collection
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """All columns, by number."""
-        return tuple(column for metric in self.metrics.values() for column in metric.columns)
-
-    @property
-    def segment_count(self) -> int:
-        """How many combinations of segment values there are."""
-        return math.prod(len(values) for values in self.segments.values())
-
-    def metric(self, name: str) -> Metric:
-        """The metric of that name; UnknownMetricError with the nearest name where there is none."""
-        try:
-            return self.metrics[name]
-        except KeyError:
-            raise UnknownMetricError(name, nearest(str(name), self.metrics)) from None
-
-    def epoch_at(self, time: float) -> int:
-        """The epoch of a time in seconds since 1970-01-01T00:00:00Z."""
-        return int(time // self.epoch_seconds)
-
-    def segment_index(self, segment: Mapping[str, str]) -> int:
-        """The index of a combination of segment values, the first segment by name the most significant."""
-        if segment.keys() != self.segments.keys():
-            raise ValueError(
-                f"a device is in one segment of each of: {', '.join(self.segments) or 'none'}; "
-                f"given: {', '.join(segment) or 'none'}"
-            )
-        index = 0
-        for name, values in self.segments.items():
-            if segment[name] not in values:
-                raise ValueError(f"segment {name!r} is one of {', '.join(values)}, not {segment[name]!r}")
-            index = index * len(values) + values.index(segment[name])
-        return index
 
 
-def text_of(path: str | Path) -> str:
-    """What a collection's file says; CollectionError where it can not be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CollectionError([Problem(str(path), "", f"can not be read: {error}")]) from error
+def read(file: str, table: dict[str, Any], problems: list[Problem]) -> Content | None:
+    """What a file's table says; None where it has problems, which are noted."""
+    return _Reader(file, table, problems).content()
 
 
 class _Reader:
@@ -232,7 +69,7 @@ class _Reader:
         self._problems = problems
         self._next_column = 0
 
-    def collection(self) -> Collection | None:
+    def content(self) -> Content | None:
         header = self._root.section("collection")
         name = header.take("name", _a_name)
         owner = header.take("owner", a_text)
@@ -251,7 +88,7 @@ class _Reader:
             "segments": {segment: list(values) for segment, values in segments.items()},
             "metrics": {metric.name: meaning(metric) for metric in metrics},
         }
-        return Collection(
+        return Content(
             name,
             owner,
             EPOCHS[epoch],
@@ -335,8 +172,8 @@ class _Reader:
             section.wrong("epoch", f"missing; what the metrics spend in an epoch adds up to {float(spent):.15g}")
         epoch = section.take("epoch", a_limit, None)
         lifetime = section.take("lifetime", a_limit, None)
-        epoch_delta = section.take("epoch_delta", a_chance, max(_EPOCH_DELTA, deltas))
-        lifetime_delta = section.take("lifetime_delta", a_chance, _LIFETIME_DELTA)
+        epoch_delta = section.take("epoch_delta", a_chance, max(EPOCH_DELTA, deltas))
+        lifetime_delta = section.take("lifetime_delta", a_chance, LIFETIME_DELTA)
         section.finish()
         if epoch is None or epoch_delta is None or lifetime_delta is None:
             return None
@@ -367,27 +204,6 @@ def _remembered(
 
     fresh = second or linkage.most(ask, allowed)
     return ask(fresh), fresh
-
-
-def _placed(error: tomllib.TOMLDecodeError, text: str) -> str:
-    """The parser's words; where it only says that the document ended, with the line and column of its end."""
-    lines = text.split("\n")
-    end = f"(at line {len(lines)}, column {len(lines[-1]) + 1})"
-    return str(error).replace("(at end of document)", end)
-
-
-def meaning(metric: Metric) -> dict[str, Any]:
-    """What gives the metric's reports their meaning, in plain JSON."""
-    return {
-        "description": metric.description,
-        "kind": metric.kind.name,
-        "parameters": metric.kind.parameters(),
-        "epsilon": str(metric.epsilon),
-        "reduce": metric.reducer.name,
-        "memoize": metric.memoize,
-        "remembered_answers": metric.recalled,
-        "columns": [{"mechanism": c.mechanism.name, **c.mechanism.parameters()} for c in metric.columns],
-    }
 
 
 def _digest(meaning: dict[str, Any]) -> int:
