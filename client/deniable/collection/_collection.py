@@ -10,11 +10,12 @@ from decimal import Decimal
 from pathlib import Path
 
 from deniable._section import nearest
+from deniable.collection._files import Files
 from deniable.collection._metric import Budget, Column, Metric
 from deniable.collection._reader import read
 from deniable.errors import CollectionError, Problem, UnknownMetricError
 
-__all__ = ["Collection", "text_of"]
+__all__ = ["Collection", "bundle", "text_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,11 @@ class Collection:
     @classmethod
     def load(cls, path: str | Path) -> Collection:
         """The collection of a file; CollectionError with everything that is wrong with it."""
-        return cls.loads(text_of(path), str(path))
+        return cls.loads(text_of(path), str(path), Files(Path(path).parent))
 
     @classmethod
-    def loads(cls, text: str, file: str = "<text>") -> Collection:
-        """The collection of a text; `file` is what errors call it."""
+    def loads(cls, text: str, file: str = "<text>", files: Files | None = None) -> Collection:
+        """The collection of a text, which errors call `file`; what it names is in it, or among the files."""
         try:
             table = tomllib.loads(text, parse_float=Decimal)
         except tomllib.TOMLDecodeError as error:
@@ -51,7 +52,7 @@ class Collection:
         except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
             raise CollectionError([Problem(file, "", f"can not be read: {error}")]) from error
         problems: list[Problem] = []
-        content = read(file, table, problems)
+        content = read(file, table, files or Files(None), problems)
         if problems or content is None:
             raise CollectionError(problems)
         return cls(*content)
@@ -73,6 +74,14 @@ class Collection:
         except KeyError:
             raise UnknownMetricError(name, nearest(str(name), self.metrics)) from None
 
+    def about(self, metric: Metric) -> list[Metric]:
+        """The other metrics whose answers are about the same values: sources of one that is fed, and what they feed.
+
+        Whoever sees them all knows what their epsilons, added up, allow.
+        """
+        own = _recorded(metric)
+        return [other for other in self.metrics.values() if other.name != metric.name and _recorded(other) & own]
+
     def epoch_at(self, time: float) -> int:
         """The epoch of a time in seconds since 1970-01-01T00:00:00Z."""
         return int(time // self.epoch_seconds)
@@ -90,6 +99,21 @@ class Collection:
                 raise ValueError(f"segment {name!r} is one of {', '.join(values)}, not {segment[name]!r}")
             index = index * len(values) + values.index(segment[name])
         return index
+
+
+def _recorded(metric: Metric) -> set[str]:
+    """The names of the metrics that values are recorded for where it is answered."""
+    return set(metric.kind.of) or {metric.name}
+
+
+def bundle(path: str | Path, files: Files | None = None) -> str:
+    """The collection of a file as one text, with all files that it names in it; CollectionError as for `load`.
+
+    `files` finds them, and knows afterwards which they are.
+    """
+    text, found = text_of(path), files or Files(Path(path).parent)
+    Collection.loads(text, str(path), found)
+    return found.bundled(text)
 
 
 def text_of(path: str | Path) -> str:

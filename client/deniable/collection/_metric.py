@@ -75,6 +75,8 @@ class Metric:
     """With `memoize`: the most that one report tells of what is remembered; None: all, it is repeated as it is."""
     expires: date | None = None
     """The first day on which devices no longer answer."""
+    sources: tuple[Metric, ...] = ()
+    """The metrics whose values it is answered from; none: what is recorded for itself."""
 
     def encode(self, value: Any, draw: Callable[[], int]) -> tuple[Column, int]:
         """The column and the mechanism's input for a checked value; `draw` gives words for what is left to chance."""
@@ -102,8 +104,12 @@ class Budget:
 
 
 def meaning(metric: Metric) -> dict[str, Any]:
-    """What gives the metric's reports their meaning, in plain JSON."""
-    return {
+    """What gives the metric's reports their meaning, in plain JSON.
+
+    Of a metric that is fed that is also what the values of its sources mean: where it is remembered, it is another
+    question, with a memory of its own, as soon as they mean something else.
+    """
+    told = {
         "description": metric.description,
         "kind": metric.kind.name,
         "parameters": metric.kind.parameters(),
@@ -112,4 +118,16 @@ def meaning(metric: Metric) -> dict[str, Any]:
         "memoize": metric.memoize,
         "remembered_answers": metric.recalled,
         "columns": [{"mechanism": c.mechanism.name, **c.mechanism.parameters()} for c in metric.columns],
+    }
+    return told | {"of": [_recorded(source) for source in metric.sources]} if metric.sources else told
+
+
+def _recorded(source: Metric) -> dict[str, Any]:
+    """What a source's reduced value means, however it is reported."""
+    return {
+        "name": source.name,
+        "description": source.description,
+        "kind": source.kind.name,
+        "parameters": source.kind.parameters(),
+        "reduce": source.reducer.name,
     }

@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
@@ -14,6 +15,8 @@ from typing import Any, NamedTuple
 
 from deniable import linkage
 from deniable._section import (
+    Beside,
+    File,
     Section,
     a_chance,
     a_flag,
@@ -21,9 +24,11 @@ from deniable._section import (
     a_text,
     an_epsilon,
     distinct_texts,
+    hint,
     one_of,
     whole,
 )
+from deniable.collection._files import Files, a_content, a_path
 from deniable.collection._metric import EPOCH_DELTA, LIFETIME_DELTA, Budget, Column, Metric, meaning
 from deniable.epsilon import Epsilon
 from deniable.errors import Problem
@@ -56,18 +61,23 @@ class Content(NamedTuple):
     digest: int
 
 
-def read(file: str, table: dict[str, Any], problems: list[Problem]) -> Content | None:
-    """What a file's table says; None where it has problems, which are noted."""
-    return _Reader(file, table, problems).content()
+def read(file: str, table: dict[str, Any], files: Files, problems: list[Problem]) -> Content | None:
+    """What a file's table says, and the files that it names; None where it has problems, which are noted."""
+    return _Reader(file, table, files, problems).content()
 
 
 class _Reader:
     """Reads a whole file, noting problems as it goes."""
 
-    def __init__(self, file: str, table: dict[str, Any], problems: list[Problem]) -> None:
-        self._root = Section(file, "", table, problems)
+    def __init__(self, file: str, table: dict[str, Any], files: Files, problems: list[Problem]) -> None:
+        self._root = Section(file, "", table, problems, Beside(self._source, self._file))
         self._problems = problems
-        self._next_column = 0
+        self._label = file
+        self._files = files
+        self._bundled: dict[str, str | None] | None = None
+        self._named: set[str] = set()
+        self._fed: dict[str, bool] = {}
+        self._kinds: dict[str, Kind] = {}
 
     def content(self) -> Content | None:
         header = self._root.section("collection")
@@ -76,7 +86,13 @@ class _Reader:
         epoch = header.take("epoch", one_of(EPOCHS))
         header.finish()
         segments = self._segments(self._root.section("segments"))
+        files = self._root.section("files")
+        if self._root.has("files"):
+            given = files.keys()
+            self._bundled = {each: files.take(each, a_content) for each in given}
         metrics = self._metrics(self._root.section("metrics"))
+        for each in sorted(set(files.keys()) - self._named):
+            files.wrong(each, "no metric names it")
         budget = self._budget(metrics)
         self._root.finish()
         if self._problems or name is None or owner is None or epoch is None or budget is None:
@@ -113,12 +129,48 @@ class _Reader:
         return segments
 
     def _metrics(self, section: Section) -> list[Metric]:
-        every = sorted(section.sections())
-        allowed = linkage.share(sum(own.says("memoize", True) for _, own in every))
-        metrics = [self._metric(name, own, allowed) for name, own in every]
-        if not metrics:
+        every = dict(sorted(section.sections()))
+        if not every:
             section.wrong("", "a collection asks at least one question: add [metrics.NAME]")
-        return [metric for metric in metrics if metric is not None]
+        allowed = linkage.share(sum(own.says("memoize", True) for own in every.values()))
+        self._fed = {name: own.has("of") for name, own in every.items()}
+        sources_first = sorted(every, key=self._fed.__getitem__)
+        metrics = {name: self._metric(name, every[name], allowed) for name in sources_first}
+        return self._numbered([metric for name in every if (metric := metrics[name])], every)
+
+    def _numbered(self, metrics: list[Metric], sections: Mapping[str, Section]) -> list[Metric]:
+        """The metrics, with the numbers of their columns in the order of names, and with their sources."""
+        numbered: dict[str, Metric] = {}
+        after = 0
+        for metric in metrics:
+            columns = tuple(replace(column, number=after + column.number) for column in metric.columns)
+            numbered[metric.name] = replace(metric, columns=columns)
+            after += len(columns)
+            if after > _MOST_COLUMNS:
+                sections[metric.name].wrong("", f"is beyond the {_MOST_COLUMNS} columns that a collection can have")
+        return [
+            replace(metric, sources=tuple(numbered[source] for source in metric.kind.of if source in numbered))
+            for metric in numbered.values()
+        ]
+
+    def _source(self, name: str) -> Kind | None:
+        """The kind of a metric that feeds another one; None where it has problems of its own."""
+        if name not in self._fed:
+            raise ValueError(f"there is no metric {name!r}; {hint(name, self._fed)}")
+        if self._fed[name]:
+            raise ValueError(f"{name!r} is fed itself: name what is recorded, such as its own sources")
+        return self._kinds.get(name)
+
+    def _file(self, value: Any) -> File | None:
+        """The file that a metric names: of a bundle one that it has, whatever there is beside it."""
+        name = a_path(value)
+        self._named.add(name)
+        if self._bundled is None:
+            return self._files.read(name)
+        if name not in self._bundled:
+            raise ValueError(f"{name!r} is not in [files], which has every file that a bundle names")
+        text = self._bundled[name]
+        return None if text is None else File(f"{self._label}: {name}", text)
 
     def _metric(self, name: str, section: Section, allowed: Fraction) -> Metric | None:
         _check_name(section, "", name)
@@ -130,7 +182,7 @@ class _Reader:
         if kind_name is None:
             return None
         kind_class = KINDS[kind_name]
-        reduce = section.take("reduce", one_of(kind_class.reducers), kind_class.reducers[0])
+        reduce = section.take("reduce", _a_reducer(kind_class), kind_class.reducers[0])
         mechanism = section.take("mechanism", one_of(("auto", *kind_class.mechanisms)), "auto")
         memoize = section.take("memoize", a_flag, False)
         recalled = section.take("remembered_answers", whole(1, _MOST_RECALLED), None)
@@ -140,6 +192,8 @@ class _Reader:
         if second and not memoize:
             section.wrong("instantaneous_epsilon", "goes with memoize = true: it is a second randomisation")
         kind = kind_class.read(section)
+        if kind:
+            self._kinds[name] = kind
         section.finish()
         if kind and reduce and (why := kind.unfit(reduce)):
             section.wrong("reduce", why)
@@ -154,11 +208,7 @@ class _Reader:
         except ValueError as error:
             section.wrong("", str(error))
             return None
-        first = self._next_column
-        self._next_column += len(mechanisms)
-        if self._next_column > _MOST_COLUMNS:
-            section.wrong("", f"is beyond the {_MOST_COLUMNS} columns that a collection can have")
-        columns = tuple(Column(first + place, name, each) for place, each in enumerate(mechanisms))
+        columns = tuple(Column(place, name, each) for place, each in enumerate(mechanisms))
         most = min(recalled or _RECALLED, *(column.mechanism.inputs for column in columns)) if memoize else 0
         return Metric(
             name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), most, instantaneous, expires
@@ -222,6 +272,15 @@ def _check_name(section: Section, key: str, name: str) -> None:
         _a_name(name)
     except ValueError as error:
         section.wrong(key, str(error))
+
+
+def _a_reducer(kind: type[Kind]) -> Callable[[Any], str]:
+    """A way to reduce an epoch's values that makes sense for a kind."""
+
+    def none(_: Any) -> str:
+        raise ValueError("goes with what is recorded: how its sources' values are reduced, they say themselves")
+
+    return none if kind.takes else one_of(kind.reducers)
 
 
 def _a_second(value: Any) -> Epsilon | str:
