@@ -96,7 +96,7 @@ def a_content(value: Any) -> str:
         raise TypeError(f"must be the text of a file, not {value!r}")
     if len(value.encode()) > MOST_BYTES:
         raise ValueError(f"is longer than the {MOST_BYTES} bytes that a file can have")
-    return _plain(value)
+    return _one_end(value)
 
 
 def _read(path: Path, name: str) -> tuple[bytes, Stamp]:
@@ -117,14 +117,15 @@ def _stamp(status: os.stat_result) -> Stamp:
 
 def _decoded(content: bytes, name: str) -> str:
     try:
-        return _plain(content.decode("utf-8"))
+        return _one_end(content.decode("utf-8")).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = _plain(content[: error.start].decode("utf-8")).count("\n") + 1
+        line = _one_end(content[: error.start].decode("utf-8")).count("\n") + 1
         raise ValueError(f"{name}:{line}: is not UTF-8: {error.reason}") from error
 
 
-def _plain(text: str) -> str:
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+def _one_end(text: str) -> str:
+    """The text with one sign for the end of a line, whichever system has written it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _whole(text: str) -> str:
