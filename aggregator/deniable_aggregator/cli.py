@@ -126,7 +126,8 @@ def _add_serve(commands: Any) -> None:
         nargs="+",
         type=Path,
         metavar="COLLECTION",
-        help="collection files, or directories of them; read again on SIGHUP, directories also when they change",
+        help="collection files, or directories of them, with the files that they name; read again on SIGHUP, "
+        "directories also when any of them changes",
     )
     parser.add_argument(
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"

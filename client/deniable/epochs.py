@@ -51,12 +51,10 @@ class Sealing:
 
 
 def end_of(metric: Metric, collection: Collection) -> float:
-    """The first epoch that a metric does not answer for: it has expired, or a source of it has."""
-    days = [each.expires for each in (metric, *metric.sources) if each.expires]
-    if not days:
+    """The first epoch that a metric does not answer for."""
+    if metric.expires is None:
         return float("inf")
-    first = min(days)
-    expires = datetime(first.year, first.month, first.day, tzinfo=UTC)
+    expires = datetime(metric.expires.year, metric.expires.month, metric.expires.day, tzinfo=UTC)
     return -(-expires.timestamp() // collection.epoch_seconds)
 
 

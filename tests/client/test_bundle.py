@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deniable import Collection, CollectionError, Problem
@@ -99,11 +99,15 @@ def test_a_text_alone_has_to_be_bundled_first() -> None:
     assert problem.what.endswith("bundle it first: deniable bundle")
 
 
+QUOTES = ["a'''b", 'c"', '""', 'd"""', '"""""e\\', "'", "f\\", "\\u0041", "''"]
 LINES = st.lists(
     st.text(st.characters(exclude_characters="\r\n", codec="utf-8"), min_size=1), min_size=2, unique=True
 )
 
 
+@example(QUOTES, "", False)
+@example([*QUOTES, '"'], "", False)
+@example(QUOTES[1:], "", False)
 @given(LINES, st.sampled_from(["", "\n", "\n\n", "\n# the end", "\n  \n#\t"]), st.booleans())
 def test_whatever_a_file_says_a_bundle_says_it_too(lines: list[str], end: str, more: bool) -> None:
     """Quotes, backslashes, control characters and signs of any script: the same values, the same digest."""

@@ -198,8 +198,10 @@ def test_it_ends_when_it_expires_or_a_source_does(expiring: str) -> None:
 
 def test_a_value_that_was_never_written_answers_nothing() -> None:
     """A damaged value of a source is no value of it; one that stands under a fed metric's name is none either."""
-    for text, unanswered in (("{", 1), ('"north"', 2)):  # no JSON; no boolean, which the pair notices too
-        device = Device(asked())
+    remembered = TEXT.replace("epsilon = 30", "epsilon = 1\nmemoize = true")
+    cases = (("{", 1, TEXT), ('"north"', 2, TEXT), ("1", 2, TEXT), ("1", 2, remembered))
+    for text, unanswered, metrics in cases:  # no JSON; no boolean, which the pair notices too
+        device = Device(asked(metrics))
         device.keep(VALUES, 0)
         change = ("UPDATE raw SET state = ? WHERE metric = 'dark'", (text,))
         device.state.run(lambda connection, change=change: connection.execute(*change))  # type: ignore[misc]

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniable import Collection
+from deniable import Collection, linkage
 from deniable.kinds import KINDS
 from deniable.payload import PAYLOAD_BITS
+from deniable_aggregator.planning.audit import audit
 from deniable_aggregator.planning.fleet import batches, report
+from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.population import Population, with_fed
 from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.planning.truth import Truth, TruthError
@@ -139,6 +141,21 @@ def test_counters_of_a_fed_metric_are_those_of_the_pairs(tmp_path: Path) -> None
     kind: Any = both.kind
     expected = Counter(map(repr, map(kind.check, values["both"])))
     assert counters.tolist() == [expected[repr(pair)] for pair in kind.pairs]
+
+
+def test_a_fed_metric_is_audited_and_weighed_as_any_other() -> None:
+    """What is sent bears out its epsilon, remembered or not, and one fake moves it as far as any of six answers."""
+    for more in ("", "\nmemoize = true\ninstantaneous_epsilon = 0.5"):
+        both = Collection.loads(TEXT.replace("epsilon = 30", "epsilon = 1" + more)).metrics["both"]
+        assert all(finding.holds for finding in audit(both, 20_000))
+        values = [f"v{number}" for number in range(6)]
+        same = Collection.loads(
+            TEXT.replace('kind = "pair"', f'kind = "category"\nvalues = {values}\nmechanism = "randomized_response"')
+            .replace('of = ["browser", "dark"]\n', "")
+            .replace("epsilon = 30", "epsilon = 1" + more)
+        ).metrics["both"]
+        assert gain(both) == gain(same)
+        assert linkage.bits(both) == linkage.bits(same)
 
 
 def consistent(collection: Collection, rows: bytes) -> tuple[str, bool]:

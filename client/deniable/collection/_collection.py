@@ -80,7 +80,11 @@ class Collection:
         Whoever sees them all knows what their epsilons, added up, allow.
         """
         own = _recorded(metric)
-        return [other for other in self.metrics.values() if other.name != metric.name and _recorded(other) & own]
+        return [
+            other
+            for other in self.metrics.values()
+            if (metric.sources or other.sources) and other.name != metric.name and _recorded(other) & own
+        ]
 
     def epoch_at(self, time: float) -> int:
         """The epoch of a time in seconds since 1970-01-01T00:00:00Z."""

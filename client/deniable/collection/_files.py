@@ -130,7 +130,7 @@ def _one_end(text: str) -> str:
 
 def _whole(text: str) -> str:
     """A text of many lines as TOML writes it: as it is, unless something in it can not stand there."""
-    if "'''" not in text and not text.endswith("'") and not _CONTROLS.search(text):
+    if "'''" not in text and not _CONTROLS.search(text):
         return f"'''\n{text}'''"
     escaped = _ENDING_QUOTES.sub(r'\\"', text.replace("\\", r"\\"))
     escaped = _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", escaped)

@@ -17,7 +17,8 @@ class Fed(Kind):
     """A kind whose value is those of its sources in one epoch, reduced as each of them says, by their names.
 
     Its `read` takes `sources` from `section.sources(cls.takes)`. What they mean is in the digest beside its own
-    parameters, and so is their order.
+    parameters, and so is their order. A source's value is one that its kind takes: a quantity may lie beyond its
+    range, as one that is recorded may.
     """
 
     reducers: ClassVar[tuple[str, ...]] = ("last",)
