@@ -148,10 +148,11 @@ class _Reader:
             after += len(columns)
             if after > _MOST_COLUMNS:
                 sections[metric.name].wrong("", f"is beyond the {_MOST_COLUMNS} columns that a collection can have")
-        return [
-            replace(metric, sources=tuple(numbered[source] for source in metric.kind.of if source in numbered))
-            for metric in numbered.values()
-        ]
+        for metric in metrics:
+            if metric.kind.of:
+                sources = tuple(numbered[source] for source in metric.kind.of if source in numbered)
+                numbered[metric.name] = replace(numbered[metric.name], sources=sources)
+        return list(numbered.values())
 
     def _source(self, name: str) -> Kind | None:
         """The kind of a metric that feeds another one; None where it has problems of its own."""
