@@ -185,6 +185,16 @@ def test_where_a_source_has_no_value_it_is_not_answered(missing: str) -> None:
     assert "both" in named(device.collection, device.seal(4 * HOUR)[3])
 
 
+def test_its_sources_may_be_recorded_by_several_processes(tmp_path: Path) -> None:
+    """They share the state file: whoever seals first answers it, once."""
+    first, second = (Device(asked(), tmp_path / "state.db") for _ in range(2))
+    first.keep({"dark": True}, 0)
+    second.keep({"browser": "c"}, 0)
+    assert named(first.collection, first.seal(HOUR)[0])["both"].payload == LAST
+    assert second.seal(HOUR) == {}
+    assert second.health == {"answered": 3}
+
+
 @pytest.mark.parametrize("expiring", ["dark", "both"])
 def test_it_ends_when_it_expires_or_a_source_does(expiring: str) -> None:
     """On the last day it is answered, and from the first day of the other's end it is not."""
