@@ -23,7 +23,7 @@ from deniable.kinds import KINDS
 from deniable.memo import Memo
 from deniable.testing import TestClient, _decoded
 from deniable.transcript import read
-from deniable_aggregator.planning.check import composed
+from deniable_aggregator.planning.check import composed, findings
 from deniable_aggregator.reveals import reveals
 from support.commands import ROOT
 from support.device import SEALING, Device, Stumbling
@@ -197,9 +197,14 @@ def test_its_sources_may_be_recorded_by_several_processes(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("expiring", ["dark", "both"])
 def test_it_ends_when_it_expires_or_a_source_does(expiring: str) -> None:
-    """On the last day it is answered, and from the first day of the other's end it is not."""
+    """On the last day it is answered, and from the first day of the other's end it is not; `check` says so."""
     text = TEXT.replace(f"[metrics.{expiring}]", f"[metrics.{expiring}]\nexpires = 1970-01-02")
-    device = Device(asked(text))
+    collection = asked(text)
+    said = [finding for finding in findings(collection) if "expires" in finding]
+    assert [finding.partition(", when")[0] for finding in said] == (
+        ["both: is not answered from 1970-01-02 on"] if expiring == "dark" else []
+    )
+    device = Device(collection)
     device.keep(VALUES, 23)
     assert "both" in named(device.collection, device.seal(24 * HOUR)[23])
     device.keep(VALUES, 24)

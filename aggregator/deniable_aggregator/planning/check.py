@@ -35,6 +35,7 @@ def findings(collection: Collection) -> Iterator[str]:
     for metric in collection.metrics.values():
         yield from _metric(metric)
         yield from _never(metric, collection.budget)
+        yield from _ending(metric)
         if metric.memoize:
             yield from _memory(metric, float(allowed))
 
@@ -66,6 +67,16 @@ def _never(metric: Metric, budget: Budget) -> Iterator[str]:
             yield (
                 f"{metric.name}: is never answered: the {metric.recalled} answers that a device may remember cost "
                 f"{name} {float(cost):g}, and a lifetime's budget is {float(most):g}; see remembered_answers"
+            )
+
+
+def _ending(metric: Metric) -> Iterator[str]:
+    """Whether it ends before it says so, with a source."""
+    for source in metric.sources:
+        if source.expires and (metric.expires is None or source.expires < metric.expires):
+            yield (
+                f"{metric.name}: is not answered from {source.expires} on, when {source.name} expires, which it is "
+                "fed from: let it expire then, too"
             )
 
 
