@@ -68,6 +68,7 @@ def _parser() -> _Parser:
         _add_serve,
         _add_estimates,
         _add_check,
+        _add_bundle,
         _add_audit,
         _add_simulate,
         _add_ledger,
@@ -125,7 +126,8 @@ def _add_serve(commands: Any) -> None:
         nargs="+",
         type=Path,
         metavar="COLLECTION",
-        help="collection files, or directories of them; read again on SIGHUP, directories also when they change",
+        help="collection files, or directories of them, with the files that they name; read again on SIGHUP, "
+        "directories also when any of them changes",
     )
     parser.add_argument(
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
@@ -353,7 +355,7 @@ def _add_check(commands: Any) -> None:
 
 def _check(options: Any) -> None:
     from deniable import linkage
-    from deniable_aggregator.planning.check import findings, linked, reasons
+    from deniable_aggregator.planning.check import composed, findings, linked, reasons
     from deniable_aggregator.planning.leverage import gain
     from deniable_aggregator.terminal import table
 
@@ -381,12 +383,36 @@ def _check(options: Any) -> None:
         epoch, ever = float(budget.epoch_delta), float(budget.lifetime_delta)
         print(f"Its deltas add up to {delta:g} an epoch, of a budget of {epoch:g}, and {ever:g} ever.")
     print(linked(collection))
+    for sentence in composed(collection):
+        print(sentence)
     for finding in findings(collection):
         print(f"- {finding}")
     why = list(reasons(collection))
     if why:
         print("\nVariances of one report's estimate, beside that of the mechanism above:")
         print("\n".join(f"- {reason}" for reason in why))
+
+
+# bundle
+
+
+def _add_bundle(commands: Any) -> None:
+    example = "metrics.toml --output bundle.toml"
+    parser = _command(
+        commands, "bundle", _bundle, "a collection and all files that it names, as the one text that ships", example
+    )
+    parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there (standard output)")
+
+
+def _bundle(options: Any) -> None:
+    from deniable.collection import bundle
+
+    text = bundle(options.collection).encode()
+    if options.output:
+        options.output.write_bytes(text)
+    else:
+        sys.stdout.buffer.write(text)
 
 
 # audit

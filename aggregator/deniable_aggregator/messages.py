@@ -141,14 +141,14 @@ def collection_message(collection: Collection) -> pb.CollectionInfo:
         digest=f"{collection.digest:016x}",
         owner=collection.owner,
         epoch_seconds=collection.epoch_seconds,
-        metrics=map(_metric_message, collection.metrics.values()),
+        metrics=[_metric_message(metric, collection) for metric in collection.metrics.values()],
         segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
         budget_epoch=float(collection.budget.epoch),
         budget_lifetime=float(collection.budget.lifetime or 0),
     )
 
 
-def _metric_message(metric: Metric) -> pb.MetricInfo:
+def _metric_message(metric: Metric, collection: Collection) -> pb.MetricInfo:
     return pb.MetricInfo(
         name=metric.name,
         kind=metric.kind.name,
@@ -160,7 +160,7 @@ def _metric_message(metric: Metric) -> pb.MetricInfo:
         unit=metric.kind.unit,
         memoized=metric.memoize,
         expires=metric.expires.isoformat() if metric.expires else "",
-        reveals=reveals(metric),
+        reveals=reveals(metric, collection.about(metric)),
         headings=map(_heading_message, headings(metric)),
         view=view(metric),
     )

@@ -229,7 +229,6 @@ class Supervisor:
         self._workers: list[_Worker] = []
         self._desk: _Worker | None = None
         self._background: list[asyncio.Task[None]] = []
-        self._state: dict[Path, tuple[int, int]] = {}
         self._texts: Texts = ()
         self._leaving = contextlib.AsyncExitStack()
         self._board: Board | None = None
@@ -273,7 +272,6 @@ class Supervisor:
     async def start(self) -> None:
         """Own the port, reach the store, start the workers; raises what keeps any of them from it."""
         try:
-            self._state = self._program.sources.state()
             self._serve(self._program.sources.read())
             settings = await self._settle()
             self._desk, self._workers = self._hire(settings)
@@ -362,12 +360,10 @@ class Supervisor:
         return [*self._workers, *([self._desk] if self._desk else [])]
 
     async def _look(self) -> None:
-        """Reload when a directory of collections changes."""
+        """Reload when a directory of collections changes, or a file that one of them names."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
-            state = self._program.sources.state()
-            if state != self._state:
-                self._state = state
+            if self._program.sources.changed():
                 self.reload()
 
 

@@ -5,6 +5,7 @@ words:
   seal      end an epoch: reduce, spend, randomise, queue (see epochs.py)
   worker    the one background thread that writes, seals and uploads
   misuse    a name, type or value that is wrong: counted, logged once, and raised only if `strict`
+  fed       a metric that is answered from what is recorded for others, its sources: nothing is recorded for itself
 
 Threads: every method may be called from any thread. Forks: a child has a client that works, with no part of what the
 parent has recorded and not yet written; without a state file a child records nothing, for it could not know what
@@ -149,6 +150,7 @@ class Client:
                 metric.kind.check, metric.reducer.start, metric.reducer.merge, epochs.end_of(metric, collection)
             )
             for name, metric in collection.metrics.items()
+            if not metric.sources
         }
         self._said: set[str] = set()
         self._state = State(state, self._settings.clock, self._say)
@@ -187,10 +189,7 @@ class Client:
         try:
             check, start, merge, ends = self._asked[metric]
         except Exception:  # noqa: BLE001 - no such name, or whatever something else does when it is looked up
-            name = metric if type(metric) is str else shown(metric)
-            close = nearest(name, self._asked)
-            hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
-            self._misuse("unknown metric", hint, UnknownMetricError(name, close))
+            self._not_asked(metric if type(metric) is str else shown(metric))
             return
         try:
             state = start(check(value))
@@ -334,6 +333,17 @@ class Client:
             self._trouble = f"{error}; without its segment nothing is collected"
             self._say(self._trouble)
             return None
+
+    def _not_asked(self, name: str) -> None:
+        """Nothing is recorded for a name that the collection does not have, or that is answered from others."""
+        known = self.collection.metrics.get(name)
+        if known is not None:
+            hint = f"{name} is answered from what is recorded for {' and '.join(known.kind.of)}, not for itself"
+            self._misuse("invalid value", hint, InvalidValueError(hint))
+            return
+        close = nearest(name, self._asked)
+        hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
+        self._misuse("unknown metric", hint, UnknownMetricError(name, close))
 
     def _misuse(self, what: str, hint: str, error: Exception) -> None:
         """Count a mistake and log it once, or raise it; the error says what was recorded, and the log does not."""

@@ -3,6 +3,8 @@
 words:
   keep   add what was recorded to the epoch's values in the file
   seal   end epochs: reduce, spend, randomise, queue and erase, in one transaction: all of it or none of it
+  fed    a metric that is answered from what an epoch's values of others (its sources) have been reduced to, within
+         the same transaction; where one of them has none, it is not answered
 
 A crash before the transaction's end leaves the values, unspent; after it the answer is queued and will never be
 drawn again. Budget can be wasted (spent, never uploaded), but never exceeded.
@@ -143,13 +145,9 @@ def _answers(
     connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, str]
 ) -> Iterator[tuple[Metric, Report, Cost]]:
     ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
-    for name, state in states.items():
+    for metric, value in _values(connection, collection, epoch, states):
         try:
-            metric = collection.metrics[name]
-            if epoch >= end_of(metric, collection):
-                count(connection, "expired")
-                continue
-            report, cost = _answer(ledger, memo, metric, metric.reducer.finish(json.loads(state)), epoch)
+            report, cost = _answer(ledger, memo, metric, metric.kind.check(value) if metric.sources else value, epoch)
         except BudgetExceededError:
             count(connection, "refused by the ledger")
             continue
@@ -158,6 +156,29 @@ def _answers(
             continue
         count(connection, "answered")
         yield metric, report, cost
+
+
+def _values(
+    connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, str]
+) -> Iterator[tuple[Metric, Any]]:
+    """What the values of an epoch have been reduced to, and for each metric that is fed what its sources' have."""
+    recorded = {name: metric for name, metric in collection.metrics.items() if not metric.sources}
+    reduced: dict[str, Any] = {}
+    for name, state in states.items():
+        try:
+            metric = recorded[name]
+            if epoch >= end_of(metric, collection):
+                count(connection, "expired")
+                continue
+            reduced[name] = metric.reducer.finish(json.loads(state))
+        except _NONSENSE:
+            count(connection, "could not be answered")
+            continue
+        yield metric, reduced[name]
+    for name, metric in collection.metrics.items():
+        whole = name not in recorded and reduced.keys() >= set(metric.kind.of)
+        if whole and epoch < end_of(metric, collection):
+            yield metric, {source: reduced[source] for source in metric.kind.of}
 
 
 def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) -> tuple[Report, Cost]:

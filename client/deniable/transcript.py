@@ -88,6 +88,8 @@ def add(
         mechanism = metric.columns[place].mechanism
         answer = metric.kind.describe(place, mechanism, report.payload)
         concluded = f"{conclusion(mechanism, report.payload, metric.kind.delta)}; {_link(metric)}"
+        if others := [other.name for other in collection.about(metric)]:
+            concluded += f"; answers of {', '.join(others)} are about the same values: epsilons add up"
         about = (batch_id, WAITING, collection.name, metric.name, epoch * seconds, seconds)
         row = (*about, cost.epsilon, answer, concluded, cost.delta)
         connection.execute("INSERT INTO transcript VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)

@@ -414,7 +414,7 @@ def test_sighup_reads_files_again(tmp_path: Path, collection: Path) -> None:
             connected(aggregator.port) as client,
         ):
             collection.write_text(OTHER)  # noqa: ASYNC240 - nothing else is going on
-            assert Sources((collection,)).state() == {}, "nothing of it is looked at"
+            assert not Sources((collection,)).changed(), "nothing of it is looked at"
             assert await answered(client, batch()) is OK
             assert await answered(client, batch(OTHER_DIGEST)) is UNKNOWN
             aggregator.process.send_signal(signal.SIGHUP)

@@ -10,6 +10,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -98,7 +99,7 @@ class Fleet:
             tilted = [weight * math.exp(_DRIFT * ago * (-1) ** place) for place, weight in enumerate(weights)]
             scale = _WHOLE / sum(tilted)
             moved[name] = values, [float(round(weight * scale)) for weight in tilted]
-        return Truth(moved)
+        return replace(self._today, values=moved)
 
 
 def _totals(metric: Metric) -> set[str]:
