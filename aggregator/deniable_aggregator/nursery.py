@@ -24,6 +24,7 @@ import socket
 import struct
 import sys
 import traceback
+from collections import deque
 from collections.abc import Callable
 
 __all__ = ["Child", "Nursery", "call_this", "nurse"]
@@ -77,8 +78,8 @@ class Nursery:
         self._pid = 0
         self._ours: socket.socket | None = None
         self._hears = False
-        self._one = asyncio.Lock()
-        self._begun: asyncio.Future[int] | None = None
+        self._asked: deque[asyncio.Future[Child]] = deque()
+        """Children that are asked for, in the order in which they are told of."""
         self._children: dict[int, Child] = {}
 
     def fork(self) -> None:
@@ -92,21 +93,16 @@ class Nursery:
 
     async def start(self, end: socket.socket) -> Child:
         """A child that has a copy of this end of a link; an OSError where there can be none."""
-        async with self._one:
-            if self._ours is None:
-                self._spawn()
-            assert self._ours
-            loop = asyncio.get_running_loop()
-            if not self._hears:
-                loop.add_reader(self._ours, self._hear)
-                self._hears = True
-            self._begun = loop.create_future()
-            try:
-                socket.send_fds(self._ours, [_ASK], [end.fileno()])
-                pid = await self._begun
-            finally:
-                self._begun = None
-            return self._children[pid]
+        if self._ours is None:
+            self._spawn()
+        assert self._ours
+        loop = asyncio.get_running_loop()
+        if not self._hears:
+            loop.add_reader(self._ours, self._hear)
+            self._hears = True
+        socket.send_fds(self._ours, [_ASK], [end.fileno()])
+        self._asked.append(loop.create_future())
+        return await self._asked[-1]
 
     def close(self) -> None:
         """End it, when its children have ended."""
@@ -134,14 +130,17 @@ class Nursery:
             return
         pid, status = _SAID.unpack(said)
         if status != _BEGUN:
-            if child := self._children.pop(pid, None):
-                child.ended(status)
-        elif pid:
+            self._children.pop(pid).ended(status)
+            return
+        asked = self._asked.popleft()
+        if pid:
             self._children[pid] = Child(pid)
-            if self._begun and not self._begun.done():
-                self._begun.set_result(pid)
-        elif self._begun and not self._begun.done():
-            self._begun.set_exception(OSError("a process could not be forked"))
+        if asked.done():
+            return  # who has asked waits no more; the other end of the child's link is closed
+        if pid:
+            asked.set_result(self._children[pid])
+        else:
+            asked.set_exception(OSError("a process could not be forked"))
 
     def _gone(self) -> None:
         """Have everything of it end."""
@@ -157,8 +156,10 @@ class Nursery:
         for child in self._children.values():
             child.ended(-signal.SIGKILL)
         self._children.clear()
-        if self._begun and not self._begun.done():
-            self._begun.set_exception(OSError("the process that starts others has ended"))
+        for asked in self._asked:
+            if not asked.done():
+                asked.set_exception(OSError("the process that starts others has ended"))
+        self._asked.clear()
 
 
 def nurse(ours: socket.socket, be: Be) -> None:
@@ -168,7 +169,8 @@ def nurse(ours: socket.socket, be: Be) -> None:
     call_this("deniable-nurse")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends with the supervisor
-    wakes, waking = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    wakes, waking = os.pipe()
+    os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     gc.collect()
