@@ -362,7 +362,7 @@ def _check(options: Any) -> None:
         (
             metric.name,
             metric.kind.name,
-            metric.columns[0].mechanism.name,
+            metric.mechanism,
             str(metric.epsilon),
             f"{gain(metric).row:,.3g}",
             f"{linkage.bits(metric):.2f}" + (" remembered" if metric.memoize else ""),

@@ -116,6 +116,16 @@ class Metric:
     expires: date | None = None
     """The first day on which devices no longer answer."""
 
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """The mechanisms of its columns, each once."""
+        return tuple(dict.fromkeys(column.mechanism for column in self.columns))
+
+    @property
+    def mechanism(self) -> str:
+        """How it is asked, in the words of the collection file: the names of its mechanisms."""
+        return ", ".join(dict.fromkeys(mechanism.name for mechanism in self.mechanisms))
+
     def encode(self, value: Any, draw: Callable[[], int]) -> tuple[Column, int]:
         """The column and the mechanism's input for a checked value; `draw` gives words for what is left to chance."""
         place, chosen = self.kind.encode(value, [column.mechanism for column in self.columns], draw)
