@@ -1,0 +1,25 @@
+"""The cases of every registered mechanism, from the file of its name in tests/mechanisms/cases/.
+
+Conformance, facts, twins, timing, audit, simulation, leverage and coverage all take what they judge from CASES, and
+fail where a registered mechanism is missing: a mechanism that nobody tested can not exist.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from deniable.mechanisms import MECHANISMS
+from support.cases import Asked, Cases
+
+__all__ = ["ASKED", "CASES", "ROOM"]
+
+ROOM = Path(__file__).resolve().parent / "cases"
+CASES: dict[str, Cases] = {
+    name: importlib.import_module(f"mechanisms.cases.{name}").CASES
+    for name in MECHANISMS
+    if (ROOM / f"{name}.py").exists()
+}
+"""By name; of a mechanism without a file there are none, and `test_registered.py` fails."""
+ASKED: dict[str, Asked] = {asked.name: asked for cases in CASES.values() for asked in cases.asked}
+"""All metrics, by name."""
