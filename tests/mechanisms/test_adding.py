@@ -115,9 +115,9 @@ def test_the_walk_leads_to_a_mechanism_that_everything_has_judged(tree: Path) ->
     checked = ran(tree, "ruff", "format", "--check", "client", "aggregator", "tests/mechanisms")
     assert checked.returncode == 0, checked.stdout
     names = " or ".join(judge.rpartition("::")[2].partition("[")[0] for judge in JUDGES)
-    told = judged(tree, "-rA", *JUDGED, "-k", f"{names} or {NAME} or bits")
+    told = judged(tree, "-rA", *JUDGED, "-k", f"{names} or {NAME} or letters")
     passed = outcomes(told, "PASSED")
     assert not outcomes(told, "FAILED") | outcomes(told, "ERROR"), told
     for path in JUDGED:
-        own = {each for each in passed if each.startswith(path) and (NAME in each or "bits" in each)}
+        own = {each for each in passed if each.startswith(path) and (NAME in each or "letters" in each)}
         assert own, f"{path} judges nothing of it: {told}"

@@ -19,11 +19,16 @@ from deniable.payload import Bitmap, Integer
 from deniable_aggregator import estimators
 from deniable_aggregator.estimators import Means, frequencies, means, ranks
 from deniable_aggregator.planning import twins
-from mechanisms.registered import CASES, ROOM
+from mechanisms.registered import CASES, ROOM, beside
+from privacy.channels import payload_count
 from support.cases import Subject
 from support.commands import ROOT
 
-SMALL = [subject for cases in CASES.values() if not cases.proved for subject in cases.fitted]
+SMALL = [
+    subject for cases in CASES.values() if not cases.proved for subject in (*cases.fitted, *cases.scripted)
+    if subject.mechanism.inputs * payload_count(subject.mechanism) <= 1 << 13
+]  # fmt: skip
+"""Those whose whole channels can be looked at many times."""
 EACH = pytest.mark.parametrize("subject", SMALL, ids=str)
 Row = dict[int, Fraction]
 
@@ -106,6 +111,7 @@ def test_estimates_are_right_on_average(subject: Subject) -> None:
         }
         found = frequencies(mechanism, alone(mechanism, next(iter(rows[0]))))
         assert (found.p, found.q) == (float(mechanism.p), float(mechanism.q))
+        assert {len(own) for own in supports.values()} == {mechanism.asked}
         for value, row in enumerate(rows):
             own = held(mechanism, value)
             for answer in range(mechanism.asked):
@@ -198,6 +204,16 @@ def test_it_tells_devices_apart_by_no_more_bits_than_it_says(subject: Subject) -
     else:
         with pytest.raises(TypeError, match="not sent as it is remembered"):
             _ = mechanism.collision
+
+
+def test_shares_are_of_what_the_question_names() -> None:
+    """Of as many answers as the kind has names for, and of no padding."""
+    for _, metric in beside([], "1"):
+        mechanism, *others = metric.mechanisms
+        if isinstance(mechanism, Supporting) and metric.kind.names(0) and len(metric.columns) == 1:
+            assert mechanism.asked == len(metric.kind.names(0)), metric.name
+        assert not others
+        assert metric.mechanism == mechanism.name
 
 
 def test_what_a_wrapper_does_to_a_channel_is_one_method() -> None:
