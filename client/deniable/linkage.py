@@ -23,6 +23,9 @@ also where what is remembered of one metric depends on another's.
 
 For other channels that hide everything, P(y | lasting) is at most e^epsilon P(y): at most epsilon / ln 2 bits. These
 add up too, as do log2 of the number of inputs, and for Gaussian noise the divergence of the two farthest vectors.
+
+Each mechanism says its own: `factor` is its J, `most_bits` what it tells where that is not known, `collision` the
+bits of what is repeated.
 """
 
 from __future__ import annotations
