@@ -31,7 +31,7 @@ from tools.coverage import CONFIDENCE, DEVIATION, Case, Fleet, adds_of, cells_of
 
 from deniable import Collection, CollectionError
 from deniable.kinds import KINDS
-from deniable.mechanisms import Gaussian, Laplace, Mechanism, Memoized, MemoizedBitwise, MemoizedSubset, VectorLaplace
+from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Symbol
 from deniable_aggregator.answers import Measure, Target, truth
 from deniable_aggregator.planning import twins
@@ -213,7 +213,7 @@ def _listed(case: Case, mechanisms: Sequence[Mechanism]) -> _Fleet:
         return _Fleet(np.array(case.fleet.devices) / total, _normal(np.array(rows)))
     shares: dict[tuple[int, int], float] = {}
     for (place, chosen), share in cells_of(case).items():
-        for number, chance in enumerate(row_of(_first(mechanisms[place]), chosen).tolist()):
+        for number, chance in enumerate(row_of(mechanisms[place].first, chosen).tolist()):
             shares[place, number] = shares.get((place, number), 0.0) + share * chance
     rows = [sent(place, _again(mechanisms[place], number)) for place, number in shares]
     return _Fleet(np.array(list(shares.values())), _normal(np.array(rows)))
@@ -224,21 +224,10 @@ def _one_by_one(case: Case) -> Iterator[Case]:
     return (replace(case, fleet=Fleet("one", [value], [1])) for value in case.fleet.values)
 
 
-def _first(mechanism: Mechanism) -> Mechanism:
-    """What draws what is remembered."""
-    return mechanism.permanent if isinstance(mechanism, Memoized | MemoizedBitwise | MemoizedSubset) else mechanism
-
-
 def _again(mechanism: Mechanism, number: int) -> _Floats:
     """The chances of the payloads when what is remembered is sent."""
-    if isinstance(mechanism, Memoized | MemoizedBitwise):
-        return row_of(mechanism.fresh, payloads_of(_first(mechanism))[number])
-    if isinstance(mechanism, MemoizedSubset):
-        subset = mechanism.subset(payloads_of(_first(mechanism))[number])
-        chances = [mechanism.high if subset >> answer & 1 else mechanism.low for answer in payloads_of(mechanism)]
-        return np.array(chances, dtype=np.float64)
-    own: _Floats = np.eye(len(payloads_of(mechanism)))[number]
-    return own
+    kept = payloads_of(mechanism.first)[number]
+    return np.array([float(mechanism.renewed(payload, kept)) for payload in payloads_of(mechanism)])
 
 
 def _normal(rows: _Floats) -> _Floats:

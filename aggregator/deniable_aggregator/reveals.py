@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 
 from deniable import Metric, linkage
 from deniable.kinds import Boolean
-from deniable.mechanisms import Memoized, MemoizedSubset, PadAndSample, RandomizedResponse, SubsetSelection
 from deniable.odds import believed
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.digits import text
@@ -36,22 +35,17 @@ def reveals(metric: Metric, about: Sequence[Metric] = ()) -> list[str]:
 
 def _how(metric: Metric) -> Iterator[str]:
     """How the device answers, where that takes one sentence."""
-    mechanism = metric.columns[0].mechanism
-    sent = mechanism.fresh if isinstance(mechanism, Memoized) else mechanism
-    if len(metric.columns) > 1 or not isinstance(sent, RandomizedResponse | SubsetSelection | MemoizedSubset):
+    column, *others = metric.columns
+    named = column.mechanism.naming
+    if others or named is None:
         return
-    if isinstance(sent, MemoizedSubset) and isinstance(sent.permanent, PadAndSample):
-        return
-    p, q = sent.p, sent.q
-    if isinstance(mechanism, Memoized):
-        p, q = mechanism.through(p, q)
-    own, other = _percent(float(p)), _percent(float(q))
+    own, other = _percent(float(named.own)), _percent(float(named.other))
     if isinstance(metric.kind, Boolean):
         yield f"A device whose answer is yes says yes {own} of the time; one whose answer is no, {other} of it."
-    elif isinstance(sent, SubsetSelection) and sent.size > 1:
+    elif named.answers > 1:
         yield (
-            f"A device names {sent.size} of the {sent.inputs} answers: its own is among them {own} of the time, "
-            f"any other {other} of it."
+            f"A device names {named.answers} of the {column.mechanism.inputs} answers: its own is among them {own} "
+            f"of the time, any other {other} of it."
         )
     else:
         yield f"A device names its own answer {own} of the time, and each of the others {other} of it."

@@ -38,8 +38,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable import Metric
-from deniable.mechanisms import Memoized, MemoizedBitwise, MemoizedSubset
+from deniable import Metric, linkage
 from deniable.payload import Integer, Shape, Symbol, Vector
 from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer, shared
 
@@ -125,7 +124,7 @@ def _shared(
 ) -> NDArray[np.float64]:
     """For the low end, the value and the high end of each row, the part of its variance that is shared, at most."""
     every = 3, len(pooled.rows)
-    if metric.memoize and not isinstance(metric.columns[0].mechanism, Memoized | MemoizedBitwise | MemoizedSubset):
+    if linkage.repeats(metric):
         return np.ones(every)
     if pooled.target is Target.REPORTING and not metric.memoize:
         return np.zeros(every)

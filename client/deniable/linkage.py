@@ -23,6 +23,9 @@ also where what is remembered of one metric depends on another's.
 
 For other channels that hide everything, P(y | lasting) is at most e^epsilon P(y): at most epsilon / ln 2 bits. These
 add up too, as do log2 of the number of inputs, and for Gaussian noise the divergence of the two farthest vectors.
+
+Each mechanism says its own: `factor` is its J, `most_bits` what it tells where that is not known, `collision` the
+bits of what is repeated.
 """
 
 from __future__ import annotations
@@ -30,34 +33,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from deniable.epsilon import Epsilon
 from deniable.kinds import Quantity
-from deniable.mechanisms import (
-    BitwiseResponse,
-    Exponential,
-    Gaussian,
-    Hybrid,
-    Laplace,
-    Mechanism,
-    Memoized,
-    MemoizedBitwise,
-    MemoizedSubset,
-    PadAndSample,
-    ProjectiveGeometryResponse,
-    RandomizedResponse,
-    SubsetSelection,
-    VectorLaplace,
-)
-from deniable.mechanisms.hybrid import WIDTH
-from deniable.randomness import WORD
+from deniable.mechanisms import Mechanism
+from deniable.mechanisms._sorts import log2
 
 if TYPE_CHECKING:
     from deniable.collection import Collection, Metric
 
-__all__ = ["BATCH", "LINKABLE", "batch", "bits", "factor", "most", "others", "repeats", "share"]
+__all__ = ["BATCH", "LINKABLE", "batch", "bits", "most", "others", "repeats", "share"]
 
 BATCH = 1
 """The bits that all that is remembered may tell in one batch: n devices hide one as well as n / 2 would."""
@@ -89,69 +75,12 @@ def most(ask: Callable[[Epsilon], tuple[Mechanism, ...]], allowed: Fraction) -> 
     while high - low > 1:
         middle = low + high >> 1
         (mechanism,) = ask(Epsilon.of(Fraction(middle, _GRAIN)))
-        told = factor(mechanism)
+        told = mechanism.factor
         assert told is not None
-        beyond = _log2(told) - allowed.numerator / allowed.denominator
+        beyond = log2(told) - allowed.numerator / allowed.denominator
         within = beyond < 0 if abs(beyond) > _NEAR else told**allowed.denominator <= 2**allowed.numerator
         low, high = (middle, high) if within else (low, middle)
     return Epsilon.of(Fraction(low, _GRAIN))
-
-
-class _Sorts(NamedTuple):
-    """A channel that sends each of some payloads with one chance, and each of the others with another one."""
-
-    inside: Fraction
-    """The chance of all that support the input."""
-    supporting: int
-    """How many do."""
-    payloads: int
-    """How many there are."""
-    shared: int = 0
-    """How many support two inputs."""
-
-    @property
-    def squares(self) -> Fraction:
-        """The sum of the squares of all chances: how often two payloads of one input are the same."""
-        return self.inside**2 / self.supporting + (1 - self.inside) ** 2 / (self.payloads - self.supporting)
-
-    @property
-    def products(self) -> Fraction:
-        """How often payloads of two inputs are the same."""
-        high, low = self.inside / self.supporting, (1 - self.inside) / (self.payloads - self.supporting)
-        one = self.supporting - self.shared
-        return self.shared * high**2 + 2 * one * high * low + (self.payloads - self.supporting - one) * low**2
-
-
-def _sorts(mechanism: Mechanism) -> _Sorts | None:
-    match mechanism:
-        case RandomizedResponse():
-            return _Sorts(mechanism.p, 1, mechanism.inputs)
-        case SubsetSelection(inputs=inputs, size=size):
-            shared = math.comb(inputs - 2, size - 2) if size > 1 else 0
-            return _Sorts(mechanism.p, math.comb(inputs - 1, size - 1), math.comb(inputs, size), shared)
-        case ProjectiveGeometryResponse():
-            shared = (mechanism.supporting - 1) // mechanism.order
-            return _Sorts(mechanism.p, mechanism.supporting, mechanism.points, shared)
-        case MemoizedSubset():
-            return _Sorts(mechanism.high * mechanism.size, mechanism.size, mechanism.answers)
-        case Hybrid():
-            return _Sorts(Fraction(mechanism.inside, WORD), WIDTH, mechanism.outputs)
-        case _:
-            return None
-
-
-def factor(mechanism: Mechanism) -> Fraction | None:
-    """The greatest J of its fresh channel, exactly; None where it is not known."""
-    match mechanism:
-        case Memoized() | MemoizedBitwise():
-            return factor(mechanism.fresh)
-        case PadAndSample():
-            return factor(mechanism.inner)
-        case BitwiseResponse():
-            return (2 * (mechanism.p**2 + mechanism.q**2)) ** mechanism.flags
-        case _:
-            sorts = _sorts(mechanism)
-            return sorts.payloads * sorts.squares if sorts else None
 
 
 def repeats(metric: Metric) -> bool:
@@ -161,18 +90,16 @@ def repeats(metric: Metric) -> bool:
 
 def bits(metric: Metric) -> float:
     """What reports of a metric tell, at most, of which device it is that has sent another one."""
-    mechanism = metric.columns[0].mechanism
-    if repeats(metric):
-        halfway = isinstance(metric.kind, Quantity) and mechanism.inputs == 2  # devices round to either end
-        return math.log2(len(metric.columns)) + (1.0 if halfway else _collision(mechanism))
-    told = factor(mechanism)
-    if told is not None:
-        return _log2(told)
-    if isinstance(mechanism, Gaussian):
-        return 4 * mechanism.bound**2 / mechanism.spread / math.log(2)
-    inputs = math.log2(mechanism.inputs)
-    hidden = not isinstance(mechanism, Laplace) or mechanism.rate * mechanism.steps <= mechanism.epsilon.value
-    return min(float(mechanism.epsilon) / math.log(2), inputs) if hidden else inputs
+    if not repeats(metric):
+        return max(_told(mechanism) for mechanism in metric.mechanisms)
+    # Devices round to either end of a quantity that is asked in one bit.
+    halfway = isinstance(metric.kind, Quantity) and all(mechanism.inputs == 2 for mechanism in metric.mechanisms)
+    return math.log2(len(metric.columns)) + (1.0 if halfway else max(each.collision for each in metric.mechanisms))
+
+
+def _told(mechanism: Mechanism) -> float:
+    factor = mechanism.factor
+    return mechanism.most_bits if factor is None else log2(factor)
 
 
 def batch(collection: Collection) -> tuple[float, float]:
@@ -190,45 +117,3 @@ def others(bits: float) -> str:
         return f"2^{bits:.0f}"
     count = 2**bits - 1
     return f"{count:.1f}" if count < 10 else f"{count:,.0f}"
-
-
-def _log2(number: Fraction) -> float:
-    """Also where it is next to 1, or beyond floating point."""
-    if abs(number - 1) < 1:
-        return math.log1p(float(number - 1)) / math.log(2)
-    return math.log2(number.numerator) - math.log2(number.denominator)
-
-
-def _collision(mechanism: Mechanism) -> float:
-    """The bits of a collision of two payloads, for the answer of which they are most."""
-    sorts = _sorts(mechanism.inner if isinstance(mechanism, PadAndSample) else mechanism)
-    match mechanism:
-        case PadAndSample(items=items) if sorts:  # every slot has another answer
-            return -_log2((sorts.squares + (items - 1) * sorts.products) / items)
-        case BitwiseResponse():
-            return -mechanism.flags * _log2(mechanism.p**2 + mechanism.q**2)
-        case Exponential():
-            return max(_collision_of_window(mechanism, value) for value in range(mechanism.inputs))
-        case Laplace():
-            return _collision_of_noise(mechanism)
-        case VectorLaplace():
-            return mechanism.dimensions * _collision_of_noise(mechanism.noise)
-        case Gaussian():
-            return mechanism.dimensions * math.log2(4 * math.pi * mechanism.spread) / 2
-        case _ if sorts:
-            return -_log2(sorts.squares)
-        case _:
-            raise TypeError(f"{mechanism.name} is not sent as it is remembered")
-
-
-def _collision_of_window(mechanism: Exponential, value: int) -> float:
-    sums, left = mechanism.cumulative, mechanism.inputs - 1 - value
-    total = sums[left + mechanism.inputs] - sums[left]
-    chances = ((after - before) / total for before, after in pairwise(sums[left : left + mechanism.inputs + 1]))
-    return -math.log2(math.fsum(chance**2 for chance in chances))
-
-
-def _collision_of_noise(noise: Laplace) -> float:
-    """Of discrete Laplace noise: ((1 - a) / (1 + a))^2 (1 + a^2) / (1 - a^2), a = e^-rate."""
-    half = float(noise.rate) / 2
-    return -math.log2(math.tanh(half) ** 2 / math.tanh(2 * half))

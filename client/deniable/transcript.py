@@ -22,7 +22,7 @@ from pathlib import Path
 from deniable import linkage, odds
 from deniable.collection import Collection, Metric, Report
 from deniable.ledger import Cost
-from deniable.mechanisms import Mechanism, MemoizedSubset
+from deniable.mechanisms import Mechanism
 from deniable.state import reading
 
 __all__ = [
@@ -105,12 +105,7 @@ def conclusion(mechanism: Mechanism, payload: int, delta: Fraction = Fraction(0)
     inputs = mechanism.inputs
     if not (mechanism.plain and mechanism.shape.size == inputs <= _EXACT):
         # Of what is remembered a report tells no more than the fresh noise lets it.
-        fresh = (
-            mechanism.told
-            if isinstance(mechanism, MemoizedSubset)
-            else getattr(mechanism, "fresh", mechanism).epsilon
-        )
-        times = math.exp(min(float(fresh), float(mechanism.epsilon))) * (2 if delta else 1)
+        times = math.exp(min(float(mechanism.instantaneous), float(mechanism.epsilon))) * (2 if delta else 1)
         but = f", but for a chance of {2 * float(delta):.2g}" if delta else ""
         return (
             f"of two answers to be confused, neither leads to this more than {times:.3g} times as often as the "

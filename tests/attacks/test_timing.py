@@ -22,62 +22,17 @@ import pytest
 from deniable import randomness
 from deniable.epsilon import Epsilon
 from deniable.kinds import Count, Flags, Kind, Number, Quantity, Set, Vector
-from deniable.mechanisms import (
-    MECHANISMS,
-    BitwiseResponse,
-    Exponential,
-    Gaussian,
-    Hybrid,
-    Laplace,
-    Mechanism,
-    Memoized,
-    MemoizedBitwise,
-    MemoizedSubset,
-    PadAndSample,
-    ProjectiveGeometryResponse,
-    RandomizedResponse,
-    SubsetSelection,
-    VectorLaplace,
-)
-from deniable.mechanisms._entries import pack
+from deniable.mechanisms import MECHANISMS
+from deniable.payload import Vector as Entries
+from mechanisms.registered import CASES
+from support.cases import Subject
 
-ONE, TWO = Epsilon.of(1), Epsilon.of(2)
-SETS = PadAndSample(ONE, 20, 5)
-POINTS = PadAndSample(ONE, 40, 5, "projective_geometry")
-LONG = [100] + [0] * 63
-DENSE = [1, -1] * 32
-SUBJECTS: list[tuple[Mechanism, list[int]]] = [
-    (RandomizedResponse(ONE, 2), [0, 1]),
-    (RandomizedResponse(ONE, 48), [0, 7, 47]),
-    (SubsetSelection.best(ONE, 48), [0, 7, 47]),
-    (SubsetSelection.best(ONE, 300), [0, 150, 299]),
-    (ProjectiveGeometryResponse.best(ONE, 60), list(range(60))),
-    (ProjectiveGeometryResponse.best(ONE, 300), [0, 1, 2, 17, 150, 299]),
-    (Hybrid.best(TWO), [0, 5, 12]),
-    (Laplace(ONE, 480), [0, 1, 240, 480]),
-    (Laplace(ONE, (1 << 31) - 1, 1), [0, 3, (1 << 31) - 1]),
-    (Exponential(ONE, 5), [0, 2, 4]),
-    (Exponential(ONE, 100), [0, 50, 99]),
-    (BitwiseResponse(ONE, 10), [0, 5, 1023]),
-    (Memoized(RandomizedResponse(TWO, 5), RandomizedResponse(ONE, 5)), [0, 4]),
-    (MemoizedBitwise(BitwiseResponse(TWO, 4), BitwiseResponse(ONE, 4)), [0, 15]),
-    (MemoizedSubset(SubsetSelection(TWO, 6, 2), ONE), [0, 5]),
-    (SETS, [SETS.encode(items) for items in ([], [3], [0, 19], [0, 4, 7, 8, 19])]),
-    (POINTS, [POINTS.encode(items) for items in ([], [3], [0, 39], [0, 4, 7, 8, 39])]),
-    (VectorLaplace(ONE, 64, 200), [pack(entries) for entries in ([0] * 64, LONG, DENSE)]),
-    (Gaussian(ONE, Fraction(1, 10**6), 64, 200), [pack(entries) for entries in ([0] * 64, LONG, DENSE)]),
-]
-OF_VECTORS = [mechanism for mechanism, _ in SUBJECTS if isinstance(mechanism, VectorLaplace | Gaussian)]
-DISCARDING = {SubsetSelection, MemoizedSubset}
-"""Their samplers draw until enough bits are set: they discard words, whatever the answer and its coin."""
-REGISTERED = set(MECHANISMS.values())
+ONE = Epsilon.of(1)
+SUBJECTS = [subject for cases in CASES.values() for subject in cases.timed]
+OF_VECTORS = [subject.mechanism for subject in SUBJECTS if isinstance(subject.mechanism.shape, Entries)]
 
 
-def _label(subject: tuple[Mechanism, list[int]]) -> str:
-    return f"{subject[0].name}-{subject[0].shape.counters}"
-
-
-EACH = pytest.mark.parametrize("subject", SUBJECTS, ids=_label)
+EACH = pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 
 
 @contextmanager
@@ -146,10 +101,10 @@ def test_instructions_are_told_apart() -> None:
 
 
 @EACH
-def test_all_inputs_take_the_same_instructions_and_words(subject: tuple[Mechanism, list[int]]) -> None:
+def test_all_inputs_take_the_same_instructions_and_words(subject: Subject) -> None:
     """Twenty scripts of random words, and three for vectors, whose every entry draws anew: for each of them every
     input takes the same steps."""
-    mechanism, inputs = subject
+    mechanism, inputs = subject.mechanism, subject.inputs
     random = Random(1)
     for words in (script(random) for _ in range(3 if mechanism in OF_VECTORS else 20)):
         first = spent(words, partial(mechanism.randomize, inputs[0]))
@@ -158,16 +113,16 @@ def test_all_inputs_take_the_same_instructions_and_words(subject: tuple[Mechanis
 
 
 @EACH
-def test_what_comes_out_takes_no_other_instructions(subject: tuple[Mechanism, list[int]]) -> None:
+def test_what_comes_out_takes_no_other_instructions(subject: Subject) -> None:
     """Truth or lie, noise or none: a hundred scripts take the same steps, whatever the report says; ten do for a
     vector, which is 64 draws.
 
     Of a sampler that discards words only the last word, its coin, changes.
     """
-    mechanism, inputs = subject
+    mechanism, inputs = subject.mechanism, subject.inputs
     random = Random(2)
     words = script(random)
-    if type(mechanism) in DISCARDING:
+    if CASES[mechanism.name].discards:
         used = spent(words, partial(mechanism.randomize, inputs[0])).words
         scripts = [[*words[: used - 1], random.getrandbits(64), *words[used:]] for _ in range(100)]
     else:
@@ -179,8 +134,8 @@ def test_what_comes_out_takes_no_other_instructions(subject: tuple[Mechanism, li
 
 
 def test_every_registered_mechanism_is_looked_at() -> None:
-    """A new one adds a line above."""
-    assert {type(mechanism) for mechanism, _ in SUBJECTS} == REGISTERED
+    """No mechanism takes a time that nobody has looked at."""
+    assert {subject.mechanism.name for subject in SUBJECTS} == set(MECHANISMS)
 
 
 NAMES = tuple(f"name {number}" for number in range(30))

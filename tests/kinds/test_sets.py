@@ -27,7 +27,7 @@ def test_a_set_fills_slots() -> None:
         checked = metric.kind.check(value)
         assert checked == ["b", "e"]
         assert metric.encode(checked, lambda: 0) == (column, mechanism.encode([1, 4]))
-    assert mechanism.answers(metric.encode([], lambda: 0)[1]) == [6, 7, 8]
+    assert mechanism.slots(metric.encode([], lambda: 0)[1]) == [6, 7, 8]
     assert metric.kind.apart() == (["a", "b", "c"], [])
 
 
@@ -41,7 +41,7 @@ def test_of_too_many_items_a_random_choice_is_kept() -> None:
     kept: Counter[tuple[int, ...]] = Counter()
     for _ in range(4000):
         _, chosen = kind.encode(list("abcdef"), [mechanism], randomness.word)
-        kept[tuple(mechanism.answers(chosen))] += 1
+        kept[tuple(mechanism.slots(chosen))] += 1
     assert len(kept) == 20
     assert stats.chisquare(list(kept.values())).pvalue > 1e-6
 

@@ -95,7 +95,7 @@ def test_p_and_q_are_those_of_the_channel(sort: str) -> None:
         return inner.probability(payload, answer) == max(inner.probability(payload, other) for other in range(6))
 
     for value in sets(mechanism):
-        held = mechanism.answers(value)
+        held = mechanism.slots(value)
         for answer in range(4):
             chance = sum(
                 mechanism.probability(payload, value) for payload in inner.payloads() if supports(payload, answer)
@@ -106,12 +106,12 @@ def test_p_and_q_are_those_of_the_channel(sort: str) -> None:
 def test_slots_hold_the_items_then_paddings() -> None:
     """Each slot's padding is its own, and an item that is given twice counts once: no two slots hold the same."""
     mechanism = PadAndSample(Epsilon.of(1.0), 10, 4)
-    assert mechanism.answers(mechanism.encode([])) == [10, 11, 12, 13]
-    assert mechanism.answers(mechanism.encode([3, 7])) == [3, 7, 12, 13]
-    assert mechanism.answers(mechanism.encode([0, 1, 2, 9])) == [0, 1, 2, 9]
-    assert mechanism.answers(mechanism.encode([5, 5])) == [5, 11, 12, 13]
+    assert mechanism.slots(mechanism.encode([])) == [10, 11, 12, 13]
+    assert mechanism.slots(mechanism.encode([3, 7])) == [3, 7, 12, 13]
+    assert mechanism.slots(mechanism.encode([0, 1, 2, 9])) == [0, 1, 2, 9]
+    assert mechanism.slots(mechanism.encode([5, 5])) == [5, 11, 12, 13]
     small = PadAndSample(Epsilon.of(1.0), 3, 3)
-    assert all(len(set(small.answers(value))) == 3 for value in range(small.inputs))
+    assert all(len(set(small.slots(value))) == 3 for value in range(small.inputs))
 
 
 def test_a_large_epsilon_is_raised_to_a_limit() -> None:

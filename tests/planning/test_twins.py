@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from random import Random
@@ -20,61 +19,23 @@ from deniable.mechanisms import (
     BitwiseResponse,
     Exponential,
     Gaussian,
-    Hybrid,
-    Laplace,
     Mechanism,
-    Memoized,
-    MemoizedBitwise,
-    MemoizedSubset,
-    PadAndSample,
-    ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
     VectorLaplace,
 )
-from deniable.mechanisms._entries import pack
+from deniable.mechanisms._entries import pack, unpack
 from deniable.randomness import WORD
 from deniable_aggregator.planning import twins
+from mechanisms.registered import CASES
 from privacy.channels import detuned
 from privacy.sampling import Plan, design, plan, strays
+from support.cases import Subject
 from support.counting import calls
 
-ONE, TWO, FOUR = (Epsilon.of(number) for number in (1, 2, 4))
-TINY = Fraction(1, 10**6)
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A mechanism, and inputs of it."""
-
-    mechanism: Mechanism
-    inputs: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"{self.mechanism.name}-{self.mechanism.shape.counters}"
-
-
-SUBJECTS = (
-    Subject(RandomizedResponse(Epsilon.of("ln 3"), 2), (0, 1)),
-    Subject(RandomizedResponse(TWO, 48), (0, 20, 47)),
-    Subject(ProjectiveGeometryResponse.best(TWO, 60), (0, 1, 7, 30, 59)),
-    Subject(ProjectiveGeometryResponse.best(ONE, 300), (0, 17, 299)),
-    Subject(Laplace(FOUR, 20), (0, 11, 20)),
-    Subject(Laplace(ONE, 480), (0, 480)),
-    Subject(Hybrid.best(TWO), (0, 5, 12)),
-    Subject(Exponential(TWO, 7), (0, 3, 6)),
-    Subject(BitwiseResponse(FOUR, 5), (0, 0b10110, 31)),
-    Subject(BitwiseResponse(FOUR, 70), (0, (1 << 70) - 1, 1 << 64 | 5)),
-    Subject(Memoized(RandomizedResponse(FOUR, 3), RandomizedResponse(TWO, 3)), (0, 2)),
-    Subject(MemoizedBitwise(BitwiseResponse(FOUR, 4), BitwiseResponse(TWO, 4)), (0, 0b0110)),
-    Subject(PadAndSample(TWO, 6, 3), (0, 1 + 7 * 4, 3)),
-    Subject(PadAndSample(TWO, 40, 2, "projective_geometry"), (0, 3)),
-    Subject(VectorLaplace(FOUR, 1, 12), (pack([0]), pack([-12]), pack([5]))),
-    Subject(Gaussian(FOUR, TINY, 1, 9), (pack([0]), pack([-9]))),
-    Subject(Gaussian(ONE, TINY, 1, 4000), (pack([0]), pack([4000]))),
-)
-"""All but those of subsets, whose twins draw in another way. Of vectors one entry: a twin draws the first
-word of every entry before the second of any."""
+ONE, TINY = Epsilon.of(1), Fraction(1, 10**6)
+SUBJECTS = [subject for cases in CASES.values() for subject in cases.scripted]
+"""Of vectors one entry: a twin draws the first word of every entry before the second of any."""
 
 
 def numbers(payloads: NDArray[Any]) -> list[int]:
@@ -162,27 +123,12 @@ def test_a_threshold_itself_is_not_below_it(size: int) -> None:
         assert numbers(twins.draw(response, np.array([1]), theirs)) == [client(response, 1, [word])]
 
 
-FITTED = (
-    *(Subject(SubsetSelection(TWO, 8, size), (0, 3, 7)) for size in (1, 2, 4)),
-    Subject(RandomizedResponse(Epsilon.of("ln 3"), 2), (1,)),
-    Subject(RandomizedResponse(FOUR, 48), (20,)),
-    Subject(ProjectiveGeometryResponse.best(TWO, 60), (0, 30, 59)),
-    Subject(Laplace(FOUR, 20), (0, 20)),
-    Subject(Laplace(TWO, 7, 1), (3,)),
-    Subject(Hybrid.best(TWO), (0, 5)),
-    Subject(Exponential(TWO, 7), (0, 3)),
-    Subject(BitwiseResponse(FOUR, 4), (0b1010,)),
-    Subject(Memoized(RandomizedResponse(FOUR, 3), RandomizedResponse(FOUR, 3)), (2,)),
-    Subject(MemoizedBitwise(BitwiseResponse(FOUR, 3), BitwiseResponse(FOUR, 3)), (0b011,)),
-    Subject(PadAndSample(FOUR, 6, 2), (1 + 7 * 4,)),
-    Subject(MemoizedSubset(SubsetSelection(FOUR, 6, 2), FOUR), (5,)),
-    Subject(MemoizedSubset(PadAndSample(FOUR, 3, 2), FOUR), (1 + 4 * 3,)),
-)
-ENTRIES = (
-    (VectorLaplace(FOUR, 1, 12), -12),
-    (Gaussian(FOUR, TINY, 1, 9), 9),
-    (Gaussian(FOUR, TINY, 1, 20), 0),
-)
+FITTED = [subject for cases in CASES.values() if not cases.proved for subject in cases.fitted]
+ENTRIES: list[tuple[Any, int]] = [
+    (subject.mechanism, unpack(value, 1)[0])
+    for cases in CASES.values() if cases.proved for subject in cases.fitted for value in subject.inputs
+]  # fmt: skip
+"""Of mechanisms whose payloads are not listed: vectors of one entry."""
 ALARM = 1e-6 / (len(FITTED) + len(ENTRIES))
 """Each fit's share of one false alarm in a million runs. A twin whose epsilon is 5% off passes as seldom."""
 FAR = 400
@@ -298,6 +244,7 @@ def test_twins_draw_arrays() -> None:
 
 def test_every_registered_mechanism_has_a_twin_that_is_held_against_it() -> None:
     """No mechanism is simulated by anything that is not tested here."""
-    fitted = {type(subject.mechanism) for subject in FITTED} | {type(mechanism) for mechanism, _ in ENTRIES}
-    assert fitted == set(MECHANISMS.values())
-    assert {type(subject.mechanism) for subject in SUBJECTS} == fitted - {SubsetSelection, MemoizedSubset}
+    fitted = {subject.mechanism.name for subject in FITTED} | {mechanism.name for mechanism, _ in ENTRIES}
+    assert fitted == set(MECHANISMS) == set(twins.ROOMS)
+    apart = {name for name, cases in CASES.items() if cases.apart}
+    assert {subject.mechanism.name for subject in SUBJECTS} == fitted - apart

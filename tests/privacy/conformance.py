@@ -1,8 +1,8 @@
 """What every mechanism must show, whatever it is.
 
-A mechanism joins by one line of FAMILIES in test_conformance.py: how it is made of an epsilon and a size, where it
-is judged exactly and where it is sampled. (A mechanism that is to be judged at sizes that nobody can list also
-states its structure in channels.py.) All proofs are in integers and rationals.
+A mechanism joins by the families of its file in tests/mechanisms/cases/: how it is made of an epsilon and a size,
+where it is judged exactly and where it is sampled. (A mechanism that is to be judged at sizes that nobody can list
+also states its structure in channels.py.) All proofs are in integers and rationals.
 """
 
 from __future__ import annotations

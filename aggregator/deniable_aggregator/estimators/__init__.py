@@ -1,29 +1,26 @@
-"""From counters to estimates: one mechanism a file, as on the client's side, registered here by its name."""
+"""From counters to estimates: one mechanism a file, as on the client's side, registered here by its name.
+
+A file has what its mechanism can estimate, each as a function of the mechanism and its column's counters:
+
+  frequencies   how often each of the mechanism's answers occurs
+  means         where on its range a quantity lies on average
+  ranks         how often each place of an order occurs, and which is the mean
+  entries       what each entry of a vector is on average
+
+The file of a wrapper has `through` in place of `frequencies`: it takes what the wrapped mechanism's file makes of the
+counters. docs/adding.md walks through adding one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.mechanisms import (
-    BitwiseResponse,
-    Exponential,
-    Gaussian,
-    Hybrid,
-    Laplace,
-    Mechanism,
-    Memoized,
-    MemoizedBitwise,
-    MemoizedSubset,
-    PadAndSample,
-    ProjectiveGeometryResponse,
-    RandomizedResponse,
-    SubsetSelection,
-    VectorLaplace,
-)
+from deniable.mechanisms import Mechanism
 from deniable_aggregator.estimators import (
     bitwise_response,
     exponential,
@@ -31,6 +28,7 @@ from deniable_aggregator.estimators import (
     hybrid,
     laplace,
     memoized,
+    memoized_bitwise,
     memoized_subset,
     pad_and_sample,
     projective_geometry,
@@ -46,6 +44,7 @@ from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
 
 __all__ = [
+    "ROOMS",
     "Entries",
     "Frequencies",
     "Means",
@@ -60,55 +59,65 @@ __all__ = [
     "simultaneous",
 ]
 
-_FREQUENCIES: dict[str, Callable[[Any, NDArray[np.int64]], Frequencies]] = {
-    RandomizedResponse.name: randomized_response.frequencies,
-    SubsetSelection.name: subset_selection.frequencies,
-    ProjectiveGeometryResponse.name: projective_geometry.frequencies,
-    BitwiseResponse.name: bitwise_response.frequencies,
-    MemoizedBitwise.name: bitwise_response.frequencies,
-    MemoizedSubset.name: memoized_subset.frequencies,
+ROOMS: dict[str, ModuleType] = {
+    room.__name__.rpartition(".")[2]: room
+    for room in (
+        randomized_response,
+        subset_selection,
+        projective_geometry,
+        laplace,
+        hybrid,
+        memoized,
+        exponential,
+        bitwise_response,
+        memoized_bitwise,
+        memoized_subset,
+        pad_and_sample,
+        gaussian,
+        vector_laplace,
+    )
 }
-_RANKS: dict[str, Callable[[Any, NDArray[np.int64]], Ranks]] = {
-    Memoized.name: memoized.ranks,
-    Exponential.name: exponential.ranks,
-    RandomizedResponse.name: randomized_response.ranks,
-}
-_ENTRIES: dict[str, Callable[[Any, NDArray[np.int64]], Entries]] = {
-    Gaussian.name: gaussian.entries,
-    VectorLaplace.name: vector_laplace.entries,
-}
-_MEANS: dict[str, Callable[[Any, NDArray[np.int64]], Means]] = {
-    Laplace.name: laplace.means,
-    Hybrid.name: hybrid.means,
-}
+"""The file of every mechanism, by its name."""
+
+
+def _of(mechanism: Mechanism, what: str) -> Callable[..., Any]:
+    """What the mechanism's file has."""
+    room = ROOMS[mechanism.name]
+    if not hasattr(room, what):
+        raise TypeError(f"{mechanism.name} estimates no {what}")
+    found: Callable[..., Any] = getattr(room, what)
+    return found
 
 
 def frequencies(mechanism: Mechanism, counters: NDArray[np.int64]) -> Frequencies:
-    """How often each of the mechanism's inputs occurs."""
-    if isinstance(mechanism, Memoized):
-        return memoized.through(mechanism, frequencies(mechanism.fresh, counters))
-    if isinstance(mechanism, PadAndSample):
-        return pad_and_sample.through(mechanism, frequencies(mechanism.inner, counters))
-    return _FREQUENCIES[mechanism.name](mechanism, counters)
+    """How often each of the mechanism's answers occurs."""
+    if mechanism.wrapped is None:
+        found: Frequencies = _of(mechanism, "frequencies")(mechanism, counters)
+    else:
+        found = _of(mechanism, "through")(mechanism, frequencies(mechanism.wrapped, counters))
+    return found
 
 
 def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means | OneBit:
     """Where on its range a quantity lies on average; mechanisms that count tell it from one of two ends."""
-    if mechanism.name in _MEANS:
-        return _MEANS[mechanism.name](mechanism, counters)
-    return OneBit(frequencies(mechanism, counters))
+    if not hasattr(ROOMS[mechanism.name], "means"):
+        return OneBit(frequencies(mechanism, counters))
+    found: Means = _of(mechanism, "means")(mechanism, counters)
+    return found
 
 
 def tells_spread(mechanism: Mechanism) -> bool:
     """Whether reports of a quantity tell how much devices differ: one of two ends does not."""
-    return mechanism.name in _MEANS
+    return hasattr(ROOMS[mechanism.name], "means")
 
 
 def ranks(mechanism: Mechanism, counters: NDArray[np.int64]) -> Ranks:
     """How often each place of an order occurs, and which is the mean."""
-    return _RANKS[mechanism.name](mechanism, counters)
+    found: Ranks = _of(mechanism, "ranks")(mechanism, counters)
+    return found
 
 
 def entries(mechanism: Mechanism, counters: NDArray[np.int64]) -> Entries:
     """What each entry of a vector is on average."""
-    return _ENTRIES[mechanism.name](mechanism, counters)
+    found: Entries = _of(mechanism, "entries")(mechanism, counters)
+    return found

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.mechanisms import Memoized, RandomizedResponse
+from deniable.mechanisms import Memoized, Memory, RandomizedResponse
 from deniable_aggregator.estimators import randomized_response
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._ranks import Ranks
@@ -16,11 +15,10 @@ from deniable_aggregator.estimators._ranks import Ranks
 __all__ = ["ranks", "through"]
 
 
-def through(mechanism: Memoized, fresh: Frequencies) -> Frequencies:
-    """The frequencies of the inputs, from those of the remembered symbols."""
-    p, q = mechanism.through(Fraction(fresh.p), Fraction(fresh.q))
+def through(mechanism: Memory, fresh: Frequencies) -> Frequencies:
+    """The frequencies of the answers, from those of what is remembered."""
     kept = float(mechanism.permanent.p), float(mechanism.permanent.q)
-    return replace(fresh, p=float(p), q=float(q), kept=kept)
+    return replace(fresh, p=float(mechanism.p), q=float(mechanism.q), kept=kept)
 
 
 def ranks(mechanism: Memoized, counters: NDArray[np.int64]) -> Ranks:

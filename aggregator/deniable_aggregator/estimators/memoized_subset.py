@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.mechanisms import MemoizedSubset, PadAndSample
+from deniable.mechanisms import MemoizedSubset
 from deniable_aggregator.estimators._frequencies import Frequencies
 
 __all__ = ["frequencies"]
@@ -13,7 +13,6 @@ __all__ = ["frequencies"]
 
 def frequencies(mechanism: MemoizedSubset, counters: NDArray[np.int64]) -> Frequencies:
     """Counters: how often each answer was named; the paddings of a set are left out."""
-    first = mechanism.permanent
-    known = counters[: first.values] if isinstance(first, PadAndSample) else counters
-    kept = float(first.p), float(first.q)
-    return Frequencies(int(counters.sum()), known, float(mechanism.p), float(mechanism.q), kept=kept)
+    kept = float(mechanism.permanent.p), float(mechanism.permanent.q)
+    supports = counters[: mechanism.asked]
+    return Frequencies(int(counters.sum()), supports, float(mechanism.p), float(mechanism.q), kept=kept)

@@ -16,5 +16,5 @@ __all__ = ["through"]
 
 def through(mechanism: PadAndSample, inner: Frequencies) -> Frequencies:
     """The frequencies of the items, from those of the drawn answers; paddings are left out."""
-    supports = inner.supports[: mechanism.values]
+    supports = inner.supports[: mechanism.asked]
     return replace(inner, supports=supports, p=float(mechanism.p), q=float(mechanism.q))

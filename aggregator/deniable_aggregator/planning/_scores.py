@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
-from deniable.mechanisms import Memoized
 from deniable.payload import Bitmap, Integer, Symbol, Vector
 from deniable.randomness import word
 
@@ -54,13 +53,16 @@ def _of_symbols(a: Sequence[int], b: Sequence[int], size: int) -> Score:
 
 
 def _as_claimed(metric: Metric, column: Column) -> Score:
-    """For symbols too many to learn: the ratio that the mechanism's own probabilities have."""
+    """For symbols too many to learn: the ratio that the mechanism's own probabilities have; where answers are
+    remembered and randomised afresh, under what could be remembered of the two."""
+    mechanism = column.mechanism
+    chance = mechanism.renewed if metric.instantaneous else mechanism.probability
     inputs = [metric.encode(metric.kind.check(value), word)[1] for value in metric.kind.apart()]
-    mechanism = column.mechanism.fresh if isinstance(column.mechanism, Memoized) else column.mechanism
+    given = [mechanism.likeness(value) for value in inputs] if metric.instantaneous else inputs
 
     @cache
     def ratio(payload: int) -> float:
-        one, other = (mechanism.probability(payload, value) for value in inputs)
+        one, other = (chance(payload, value) for value in given)
         return float(one / other)
 
     return lambda payloads: np.array([ratio(payload) for payload in payloads])

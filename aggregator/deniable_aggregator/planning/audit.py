@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from deniable import Column, Epsilon, Metric
-from deniable.mechanisms import Mechanism, Memoized, MemoizedBitwise, MemoizedSubset, PadAndSample
+from deniable.mechanisms import Wrapper
 from deniable.randomness import word
-from deniable_aggregator.estimators import frequencies
 from deniable_aggregator.planning._scores import Score, score_of
 
 __all__ = ["Finding", "audit"]
@@ -94,23 +93,19 @@ def audit(metric: Metric, reports: int = 200_000, confidence: float = 1 - 1e-6) 
 
 
 def _games(metric: Metric, half: int) -> Iterator[_Game]:
-    mechanism = metric.columns[0].mechanism
     if metric.instantaneous is None:
         yield _Game("epsilon", metric.epsilon, half, 1, False)
         return
-    p, q = _remembered_or_not(mechanism)
-    often = min(math.ceil(_AVERAGED * 4 * q * (1 - q) / (p - q) ** 2), _MOST_OFTEN)
+    often = min(max(map(_averaged, metric.columns)), _MOST_OFTEN)
     yield _Game("epsilon", metric.epsilon, max(min(half // 5, half * _RENEWED // often), 1), often, False)
     yield _Game("instantaneous_epsilon", metric.instantaneous, half, 1, True)
 
 
-def _remembered_or_not(mechanism: Mechanism) -> tuple[float, float]:
-    """The chances that a report supports an answer that is remembered, and one that is not."""
-    if isinstance(mechanism, MemoizedSubset):
-        return float(mechanism.high), float(mechanism.low)
-    assert isinstance(mechanism, Memoized | MemoizedBitwise)
-    fresh = frequencies(mechanism.fresh, np.zeros(mechanism.fresh.shape.counters, dtype=np.int64))
-    return fresh.p, fresh.q
+def _averaged(column: Column) -> int:
+    """The reports that leave little doubt of what is remembered."""
+    assert isinstance(column.mechanism, Wrapper)
+    p, q = map(float, column.mechanism.reported)
+    return math.ceil(_AVERAGED * 4 * q * (1 - q) / (p - q) ** 2)
 
 
 def _played(metric: Metric, game: _Game, confidence: float) -> Finding:
@@ -128,18 +123,9 @@ def _sent(metric: Metric, game: _Game, value: Any) -> _Sent:
     for _ in range(game.devices):
         column, chosen = metric.encode(value, word)
         mechanism = column.mechanism
-        remembered = _given(mechanism, chosen) if game.given else mechanism.remember(chosen)
+        remembered = mechanism.likeness(chosen) if game.given else mechanism.remember(chosen)
         sent[column.number] += [mechanism.renew(remembered) for _ in range(game.often)]
     return sent
-
-
-def _given(mechanism: Mechanism, chosen: int) -> int:
-    """What could be remembered of an input, as far as can be from what could be of another one."""
-    if not isinstance(mechanism, MemoizedSubset):
-        return chosen
-    answer = mechanism.permanent.answers(chosen)[0] if isinstance(mechanism.permanent, PadAndSample) else chosen
-    subset = [(answer + further) % mechanism.answers for further in range(mechanism.size)]
-    return mechanism.remembered(subset)
 
 
 def _measured(

@@ -22,19 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from deniable import Metric
-from deniable.kinds import Ordinal, Quantity
+from deniable.kinds import Kind, Ordinal, Quantity
 from deniable.kinds import Vector as Vectors
-from deniable.mechanisms import (
-    BitwiseResponse,
-    Hybrid,
-    Laplace,
-    Mechanism,
-    Memoized,
-    MemoizedBitwise,
-    PadAndSample,
-    ProjectiveGeometryResponse,
-    SubsetSelection,
-)
+from deniable.mechanisms import Mechanism
 from deniable.payload import Vector
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.estimators import frequencies
@@ -53,19 +43,23 @@ class Gain(NamedTuple):
 
 def gain(metric: Metric) -> Gain:
     """The gain of one fake device."""
-    kind, mechanism = metric.kind, metric.columns[0].mechanism
+    if isinstance(metric.kind, Ordinal):
+        return _of_ranks(metric)
+    columns, every = len(metric.columns), [_of(metric.kind, mechanism) for mechanism in metric.mechanisms]
+    return Gain(columns * max(each.row for each in every), columns * max(each.together for each in every))
+
+
+def _of(kind: Kind, mechanism: Mechanism) -> Gain:
+    """Of a column, if all devices answered it."""
     if isinstance(kind, Vectors):
         return _of_vector(kind, mechanism)
-    if isinstance(kind, Ordinal):
-        return _of_ranks(metric)
-    if isinstance(kind, Quantity) and isinstance(mechanism, Laplace | Hybrid):
-        only = _of_levels(mechanism)
-        return Gain(only, only)
+    if isinstance(kind, Quantity) and (farthest := mechanism.place_of(mechanism.shape.size - 1)) is not None:
+        return Gain(farthest, farthest)
     found = frequencies(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
-    columns, apart = len(metric.columns), found.p - found.q
-    together = _supported(mechanism) * (1 - found.q) / apart
+    apart = found.p - found.q
+    together = mechanism.supported * (1 - found.q) / apart
     row = max(found.p, 1 - found.q) / apart
-    return Gain(columns * row, columns * max(row, together))
+    return Gain(row, max(row, together))
 
 
 def _of_vector(kind: Vectors, mechanism: Mechanism) -> Gain:
@@ -77,13 +71,6 @@ def _of_vector(kind: Vectors, mechanism: Mechanism) -> Gain:
     if shape.norm is not None:
         longest, farthest = min(longest, shape.norm), min(farthest, shape.norm)
     return Gain((farthest / kind.grid + 1) / 2, (longest / kind.grid + 1) / 2)
-
-
-def _of_levels(mechanism: Laplace | Hybrid) -> float:
-    if isinstance(mechanism, Laplace):
-        return (mechanism.steps + mechanism.reach) / mechanism.steps
-    low, high = mechanism.ends
-    return float((mechanism.levels[-1] - low) / (high - low))
 
 
 def _of_ranks(metric: Metric) -> Gain:
@@ -104,20 +91,3 @@ def _of_ranks(metric: Metric) -> Gain:
 
 def _beyond(contributions: Sequence[float]) -> float:
     return max(max(each, 1 - each) for each in contributions)
-
-
-def _supported(mechanism: Mechanism) -> int:
-    """How many answers one report supports at most."""
-    match mechanism:
-        case Memoized():
-            return _supported(mechanism.fresh)
-        case PadAndSample():
-            return min(_supported(mechanism.inner), mechanism.values)
-        case SubsetSelection():
-            return mechanism.size
-        case ProjectiveGeometryResponse():
-            return min(mechanism.supporting, mechanism.inputs)
-        case BitwiseResponse() | MemoizedBitwise():
-            return mechanism.shape.size
-        case _:
-            return 1

@@ -24,9 +24,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from deniable.epsilon import Epsilon, exp_lower
+from deniable.epsilon import Epsilon
 from deniable.kinds._kind import Kind
-from deniable.mechanisms import Hybrid, Laplace, Mechanism, Memoized, RandomizedResponse
+from deniable.mechanisms import Mechanism, Memoized, RandomizedResponse
 from deniable.randomness import WORD
 
 __all__ = ["ONE_BIT", "Candidate", "Quantity"]
@@ -76,7 +76,7 @@ class Quantity(Kind):
                 mechanism = self.build(epsilon, name)
             except ValueError:
                 continue
-            found.append(Candidate(name, mechanism, _variance(mechanism)))
+            found.append(Candidate(name, mechanism, mechanism.quantity_variance))
         found.sort(key=lambda each: each.variance)
         return sorted(found, key=lambda each: each.name != ONE_BIT or each.variance > _ALLOWANCE * found[0].variance)
 
@@ -111,14 +111,9 @@ class Quantity(Kind):
     def describe(self, place: int, mechanism: Mechanism, payload: int) -> str:  # noqa: ARG002
         """An end of the range, or the number that a noisy report stands for."""
         low, high = self.ends
-        match mechanism:
-            case Hybrid():
-                least, most = mechanism.ends
-                share = float((mechanism.levels[payload] - least) / (most - least))
-            case Laplace():
-                share = mechanism.level(payload) / mechanism.steps
-            case _:
-                return f"{'the upper' if payload else 'the lower'} end, {high if payload else low:g}"
+        share = mechanism.place_of(payload)
+        if share is None:
+            return f"{'the upper' if payload else 'the lower'} end, {high if payload else low:g}"
         return f"{low + share * (high - low):.6g}, noise included"
 
     def place(self, value: float, last: int) -> tuple[int, int]:
@@ -136,22 +131,10 @@ class Quantity(Kind):
         """Into the one column: one of the two inputs that the value lies between."""
         mechanism = columns[0]
         last = mechanism.inputs - 1
-        if isinstance(mechanism, Hybrid):
-            low, high = self.ends
-            below, above = mechanism.between((min(max(value, low), high) - low) / (high - low))
-            words = math.ceil(above * WORD)
-        else:
+        low, high = self.ends
+        found = mechanism.between((min(max(value, low), high) - low) / (high - low))
+        if found is None:
             below, words = self.place(value, last)
+        else:
+            below, words = found[0], math.ceil(found[1] * WORD)
         return 0, min(below + (draw() < words), last)
-
-
-def _variance(mechanism: Mechanism) -> Fraction:
-    match mechanism:
-        case RandomizedResponse():
-            return 1 / (2 * (mechanism.p - mechanism.q)) ** 2  # halfway between the ends
-        case Hybrid():
-            return mechanism.variance
-        case Laplace():
-            grown = exp_lower(mechanism.rate)
-            return (2 * grown / (grown - 1) ** 2 + Fraction(1, 4)) / mechanism.steps**2  # halfway between two steps
-    raise TypeError(f"{mechanism.name} estimates no quantity")

@@ -15,11 +15,11 @@ from deniable.mechanisms import (
     Mechanism,
     Memoized,
     MemoizedSubset,
-    ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
     choices,
     choose,
+    fitting,
 )
 
 __all__ = ["Category"]
@@ -33,11 +33,7 @@ class Category(Kind):
 
     name: ClassVar[str] = "category"
     reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
-    mechanisms: ClassVar[tuple[str, ...]] = (
-        RandomizedResponse.name,
-        SubsetSelection.name,
-        ProjectiveGeometryResponse.name,
-    )
+    mechanisms: ClassVar[tuple[str, ...]] = tuple(fitting(2))
 
     values: tuple[str, ...]
     index: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -65,7 +61,7 @@ class Category(Kind):
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One answer named over a remembered subset; where that is of one answer, by randomized response twice."""
-        if mechanism == ProjectiveGeometryResponse.name:
+        if mechanism not in {"auto", RandomizedResponse.name, SubsetSelection.name}:
             raise self.once(f"a {self.name} by {mechanism}")
         answers = len(self.values)
         if mechanism != RandomizedResponse.name:

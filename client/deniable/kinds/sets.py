@@ -16,11 +16,9 @@ from deniable.mechanisms import (
     Mechanism,
     MemoizedSubset,
     PadAndSample,
-    ProjectiveGeometryResponse,
     RandomizedResponse,
     SubsetSelection,
 )
-from deniable.mechanisms._support import variance
 from deniable.randomness import WORD
 
 __all__ = ["Set"]
@@ -64,11 +62,12 @@ class Set(Kind):
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One answer named over what is remembered of the drawn slot, with the least variance."""
-        if mechanism == ProjectiveGeometryResponse.name:
+        naming = RandomizedResponse.name, SubsetSelection.name
+        if mechanism not in {"auto", *naming}:
             raise self.once(f"a {self.name} by {mechanism}")
-        sorts = (RandomizedResponse.name, SubsetSelection.name) if mechanism == "auto" else (mechanism,)
+        sorts = naming if mechanism == "auto" else (mechanism,)
         every = [MemoizedSubset(PadAndSample(epsilon, len(self.values), self.most, sort), fresh) for sort in sorts]
-        return (min(every, key=lambda each: variance(each.permanent.p, each.permanent.q)),)
+        return (min(every, key=lambda each: each.permanent.variance),)
 
     def check(self, value: Any) -> list[str]:
         """Takes a set, a list or a tuple of values."""

@@ -1,9 +1,15 @@
-"""How answers are randomised: one mechanism a file, registered here by the name that a collection file uses."""
+"""How answers are randomised: one mechanism a file, registered here by the name that a collection file uses.
+
+MECHANISMS is the one list of this side: what a category or a set can be asked by, what `auto` chooses from, what is
+estimated, simulated, tested and audited follows from it. docs/adding.md walks through adding one.
+"""
 
 from __future__ import annotations
 
-from deniable.mechanisms._choice import Choice, choices, choose
-from deniable.mechanisms._mechanism import Mechanism
+from deniable.mechanisms._choice import Choice, choices, choose, fitting
+from deniable.mechanisms._mechanism import Mechanism, Naming
+from deniable.mechanisms._support import Supporting
+from deniable.mechanisms._wrapper import Memory, Wrapper
 from deniable.mechanisms.bitwise_response import BitwiseResponse
 from deniable.mechanisms.exponential import Exponential
 from deniable.mechanisms.gaussian import Gaussian
@@ -30,28 +36,36 @@ __all__ = [
     "Memoized",
     "MemoizedBitwise",
     "MemoizedSubset",
+    "Memory",
+    "Naming",
     "PadAndSample",
     "ProjectiveGeometryResponse",
     "RandomizedResponse",
     "SubsetSelection",
+    "Supporting",
     "VectorLaplace",
+    "Wrapper",
     "choices",
     "choose",
+    "fitting",
 ]
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    RandomizedResponse.name: RandomizedResponse,
-    SubsetSelection.name: SubsetSelection,
-    ProjectiveGeometryResponse.name: ProjectiveGeometryResponse,
-    Laplace.name: Laplace,
-    Hybrid.name: Hybrid,
-    Memoized.name: Memoized,
-    Exponential.name: Exponential,
-    BitwiseResponse.name: BitwiseResponse,
-    MemoizedBitwise.name: MemoizedBitwise,
-    MemoizedSubset.name: MemoizedSubset,
-    PadAndSample.name: PadAndSample,
-    Gaussian.name: Gaussian,
-    VectorLaplace.name: VectorLaplace,
+    each.name: each
+    for each in (
+        RandomizedResponse,
+        SubsetSelection,
+        ProjectiveGeometryResponse,
+        Laplace,
+        Hybrid,
+        Memoized,
+        Exponential,
+        BitwiseResponse,
+        MemoizedBitwise,
+        MemoizedSubset,
+        PadAndSample,
+        Gaussian,
+        VectorLaplace,
+    )
 }
-"""Every mechanism, by name."""
+"""Every mechanism, by name. Of two that ask for the same with the same variance, `auto` takes the first."""

@@ -11,28 +11,18 @@ sends a bit for each answer: that fits a row up to 48 answers, and is a wide row
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
 from deniable.epsilon import Epsilon
-from deniable.mechanisms._mechanism import Mechanism
-from deniable.mechanisms._support import variance
-from deniable.mechanisms.projective_geometry import MOST_POINTS, ProjectiveGeometryResponse
-from deniable.mechanisms.randomized_response import RandomizedResponse
-from deniable.mechanisms.subset_selection import SubsetSelection
-from deniable.payload import PAYLOAD_BITS
+from deniable.mechanisms._support import Supporting
 
-__all__ = ["MOST_BITS", "Choice", "choices", "choose"]
+__all__ = ["Choice", "choices", "choose", "fitting"]
 
-MOST_BITS = 4096
-"""The most answers that a bitmap is sent of: half a kilobyte a report."""
 _SMALL = 2
 _SMALL_ALLOWANCE = Fraction(103, 100)
 """Up to epsilon 2, where devices are spent on noise alone."""
 _ALLOWANCE = Fraction(108, 100)
-
-_Frequency = RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse
 
 
 class Choice(NamedTuple):
@@ -40,7 +30,7 @@ class Choice(NamedTuple):
 
     name: str
     """As it is written in a collection file."""
-    mechanism: Mechanism
+    mechanism: Supporting
     """The best of its sort at this epsilon."""
     variance: float
     """Of one report's estimate of a rare answer; of n reports, divided by n."""
@@ -48,45 +38,41 @@ class Choice(NamedTuple):
     """Whether its reports need wide rows."""
 
 
-class _Sort(NamedTuple):
-    best: Callable[[Epsilon, int], _Frequency]
-    """Makes the best of its sort."""
-    most: int
-    """For at most so many answers."""
+def fitting(inputs: int) -> dict[str, type[Supporting]]:
+    """The sorts of mechanism, by name, that can ask for one of so many answers."""
+    from deniable.mechanisms import MECHANISMS  # the list, in which wrappers that choose stand as well
 
-
-_SORTS = {
-    RandomizedResponse.name: _Sort(RandomizedResponse, 1 << PAYLOAD_BITS),
-    SubsetSelection.name: _Sort(SubsetSelection.best, MOST_BITS),
-    ProjectiveGeometryResponse.name: _Sort(ProjectiveGeometryResponse.best, MOST_POINTS // 2),
-}
+    return {
+        name: sort
+        for name, sort in MECHANISMS.items()
+        if issubclass(sort, Supporting) and 0 < inputs <= sort.most_answers
+    }
 
 
 def choices(epsilon: Epsilon, inputs: int) -> list[Choice]:
     """Every mechanism that fits, the one that `auto` chooses first, then by variance."""
-    fitting = [_choice(epsilon, inputs, name) for name, sort in _SORTS.items() if inputs <= sort.most]
-    ranked = sorted(fitting, key=lambda choice: choice.variance)  # stable: a symbol goes before an equal bitmap
+    every = [_choice(sort.best(epsilon, inputs)) for sort in fitting(inputs).values()]
+    ranked = sorted(every, key=lambda choice: choice.variance)  # stable: a symbol goes before an equal bitmap
     best = _best(epsilon, ranked)
     return [best, *(choice for choice in ranked if choice is not best)]
 
 
-def choose(epsilon: Epsilon, inputs: int, name: str) -> Mechanism:
+def choose(epsilon: Epsilon, inputs: int, name: str) -> Supporting:
     """The mechanism of that name, or the best ("auto"); a ValueError says what to do where it does not fit."""
     if name == "auto":
         return choices(epsilon, inputs)[0].mechanism
-    sort = _SORTS[name]
-    if inputs > sort.most:
-        others = " or ".join(f'"{other}"' for other in _SORTS if inputs <= _SORTS[other].most)
+    sort, others = fitting(2)[name], fitting(inputs)
+    if name not in others:
+        instead = " or ".join(f'"{other}"' for other in others)
         raise ValueError(
-            f"{name} asks for one of at most {sort.most} answers, not of {inputs}: leave the mechanism out, "
-            f"or use {others}"
+            f"{name} asks for one of at most {sort.most_answers} answers, not of {inputs}: leave the mechanism out, "
+            f"or use {instead}"
         )
     return sort.best(epsilon, inputs)
 
 
-def _choice(epsilon: Epsilon, inputs: int, name: str) -> Choice:
-    mechanism = _SORTS[name].best(epsilon, inputs)
-    return Choice(name, mechanism, float(variance(mechanism.p, mechanism.q)), mechanism.shape.wide)
+def _choice(mechanism: Supporting) -> Choice:
+    return Choice(mechanism.name, mechanism, float(mechanism.variance), mechanism.shape.wide)
 
 
 def _best(epsilon: Epsilon, ranked: list[Choice]) -> Choice:

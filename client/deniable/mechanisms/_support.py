@@ -12,12 +12,50 @@ for a rare one its variance is q (1 - q) / (n (p - q)^2). (Wang, Blocki, Li, Jha
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from fractions import Fraction
+from typing import ClassVar, Self
 
 from deniable.epsilon import Epsilon
+from deniable.mechanisms._mechanism import Mechanism
 from deniable.randomness import WORD
 
-__all__ = ["inside_threshold", "support_chance", "variance"]
+__all__ = ["Supporting", "inside_threshold", "support_chance", "variance"]
+
+
+class Supporting(Mechanism):
+    """A mechanism whose reports support answers: the share of each is estimated from how many support it."""
+
+    __slots__ = ()
+
+    most_answers: ClassVar[int] = 0
+    """It can ask for one of so many answers at most, by `best`: wherever that is asked, "auto" may choose it. 0: it
+    asks for something else."""
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """The chance that a report supports an answer that was given."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """The chance that it supports another one, the same for every other one."""
+
+    @property
+    def asked(self) -> int:
+        """How many answers shares are estimated of: of all that can be supported the first ones."""
+        return self.inputs
+
+    @property
+    def variance(self) -> Fraction:
+        """Of one report's estimate of a rare answer."""
+        return variance(self.p, self.q)
+
+    @classmethod
+    def best(cls, epsilon: Epsilon, inputs: int) -> Self:
+        """The one of the least variance that asks for one of so many answers."""
+        raise TypeError(f"{cls.name} does not ask for one of {inputs} answers at epsilon {epsilon}")
 
 
 def support_chance(epsilon: Epsilon, supporting: int, payloads: int) -> Fraction:

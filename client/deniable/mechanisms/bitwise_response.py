@@ -18,7 +18,8 @@ from functools import lru_cache
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon
-from deniable.mechanisms._mechanism import Mechanism
+from deniable.mechanisms._sorts import log2
+from deniable.mechanisms._support import Supporting
 from deniable.payload import Bitmap
 from deniable.randomness import WORD, word
 
@@ -26,7 +27,7 @@ __all__ = ["BitwiseResponse", "flipped_chance"]
 
 
 @dataclass(frozen=True, slots=True)
-class BitwiseResponse(Mechanism):
+class BitwiseResponse(Supporting):
     """Flips every bit now and then."""
 
     name: ClassVar[str] = "bitwise_response"
@@ -55,6 +56,26 @@ class BitwiseResponse(Mechanism):
     def q(self) -> Fraction:
         """The chance that a flag that is not set is sent."""
         return Fraction(self.flips, WORD)
+
+    @property
+    def asked(self) -> int:
+        """The flags, each for itself."""
+        return self.flags
+
+    @property
+    def supported(self) -> int:
+        """All flags."""
+        return self.flags
+
+    @property
+    def factor(self) -> Fraction:
+        """That of a bit, as often as there are bits."""
+        return (2 * (self.p**2 + self.q**2)) ** self.flags
+
+    @property
+    def collision(self) -> float:
+        """That of a bit, as often as there are bits."""
+        return -self.flags * log2(self.p**2 + self.q**2)
 
     def randomize(self, value: int) -> int:
         """The bits, some of them flipped."""

@@ -27,7 +27,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from math import fsum, log2
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon
@@ -75,6 +76,17 @@ class Exponential(Mechanism):
     def plain(self) -> bool:
         """A payload is an answer."""
         return True
+
+    @property
+    def collision(self) -> float:
+        """That of the window in which two places are the same most seldom."""
+        return max(self._collision(value) for value in range(self.inputs))
+
+    def _collision(self, value: int) -> float:
+        sums, left = self.cumulative, self.inputs - 1 - value
+        total = sums[left + self.inputs] - sums[left]
+        chances = ((after - before) / total for before, after in pairwise(sums[left : left + self.inputs + 1]))
+        return -log2(fsum(chance**2 for chance in chances))
 
     @property
     def shape(self) -> Symbol:

@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate, pairwise, product
-from math import isqrt, prod
+from math import isqrt, log, log2, pi, prod
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon, exp_lower
@@ -150,6 +150,16 @@ class Gaussian(Mechanism):
     def variance(self) -> float:
         """The variance of an entry's noise, in steps of the grid, squared."""
         return float(self.spread)
+
+    @property
+    def most_bits(self) -> float:
+        """The divergence of the two farthest vectors."""
+        return 4 * self.bound**2 / self.spread / log(2)
+
+    @property
+    def collision(self) -> float:
+        """That of the noise of an entry, as often as there are entries."""
+        return self.dimensions * log2(4 * pi * self.spread) / 2
 
     def randomize(self, value: int) -> int:
         """Every entry with noise."""

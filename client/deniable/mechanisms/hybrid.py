@@ -44,6 +44,7 @@ from typing import ClassVar, Self
 
 from deniable.epsilon import Epsilon
 from deniable.mechanisms._mechanism import Mechanism
+from deniable.mechanisms._sorts import Sorts
 from deniable.mechanisms._support import inside_threshold
 from deniable.payload import Symbol
 from deniable.randomness import WORD, below, coin
@@ -125,6 +126,21 @@ class Hybrid(Mechanism):
         middle = Fraction(1, 2)  # where level 0 is read
         inputs = [(place - middle, moment) for place, moment in zip(self.places, moments, strict=True)]
         return max(_highest(*start, *end) for start, end in pairwise(inputs))
+
+    @property
+    def sorts(self) -> Sorts:
+        """The outputs of the window, and the others."""
+        return Sorts(Fraction(self.inside, WORD), WIDTH, self.outputs)
+
+    @property
+    def quantity_variance(self) -> Fraction:
+        """For the value on the range where it is greatest."""
+        return self.variance
+
+    def place_of(self, payload: int) -> float:
+        """Where the level of the output lies."""
+        least, most = self.ends
+        return float((self.levels[payload] - least) / (most - least))
 
     def between(self, share: float) -> tuple[int, float]:
         """The input at or below a point of the range from 0 to 1, and how far it is on the way to the next one."""

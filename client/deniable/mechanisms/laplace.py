@@ -138,6 +138,27 @@ class Laplace(Mechanism):
         """Of the noise, in steps squared: 2 alpha / (1 - alpha)^2, written so that no difference cancels."""
         return 0.5 / math.sinh(float(self.rate) / 2) ** 2
 
+    @property
+    def hides_all(self) -> bool:
+        """Unless the noise is on the scale of single events."""
+        return self.rate * self.steps <= self.epsilon.value
+
+    @property
+    def quantity_variance(self) -> Fraction:
+        """That of the noise, and a quarter of a step's square for a value halfway between two steps."""
+        grown = exp_lower(self.rate)
+        return (2 * grown / (grown - 1) ** 2 + Fraction(1, 4)) / self.steps**2
+
+    def place_of(self, payload: int) -> float:
+        """Where the level lies."""
+        return self.level(payload) / self.steps
+
+    @property
+    def collision(self) -> float:
+        """That of the noise: ((1 - a) / (1 + a))^2 (1 + a^2) / (1 - a^2), a = e^-rate."""
+        half = float(self.rate) / 2
+        return -math.log2(math.tanh(half) ** 2 / math.tanh(2 * half))
+
     def randomize(self, value: int) -> int:
         """The number of the level that the value is with noise."""
         size = weight = 1

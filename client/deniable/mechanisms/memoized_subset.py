@@ -20,23 +20,23 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon
-from deniable.mechanisms._mechanism import Mechanism
+from deniable.mechanisms._mechanism import Mechanism, Naming
+from deniable.mechanisms._sorts import Sorts
 from deniable.mechanisms._support import inside_threshold
+from deniable.mechanisms._wrapper import Memory
 from deniable.mechanisms.pad_and_sample import PadAndSample
-from deniable.mechanisms.randomized_response import RandomizedResponse
 from deniable.mechanisms.subset_selection import SubsetSelection
-from deniable.payload import Symbol
+from deniable.payload import Bitmap, Symbol
 from deniable.randomness import WORD, below, coin
 
 __all__ = ["MemoizedSubset"]
 
 
 @dataclass(frozen=True, slots=True)
-class MemoizedSubset(Mechanism):
+class MemoizedSubset(Memory):
     """Names one answer, those of a remembered subset more often than others."""
 
     name: ClassVar[str] = "memoized_subset"
-    tight: ClassVar[bool] = False
 
     permanent: SubsetSelection | PadAndSample
     """The first randomisation."""
@@ -46,29 +46,20 @@ class MemoizedSubset(Mechanism):
     """The threshold of naming an answer of the remembered subset."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self._inner, SubsetSelection | RandomizedResponse):
-            raise ValueError(f"{self._inner.name} remembers no subset of its {self._inner.inputs} answers")
+        _ = self._naming  # checks that there is a subset to remember
         object.__setattr__(self, "inside", inside_threshold(self.told, self.size, self.answers))
 
     @property
     def _inner(self) -> Mechanism:
         """What draws the subset."""
-        return self.permanent.inner if isinstance(self.permanent, PadAndSample) else self.permanent
+        return self.permanent.wrapped or self.permanent
 
     @property
-    def first(self) -> Mechanism:
-        """The permanent one."""
-        return self.permanent
-
-    @property
-    def epsilon(self) -> Epsilon:  # type: ignore[override]
-        """What all reports of one answer together cost."""
-        return self.permanent.epsilon
-
-    @property
-    def inputs(self) -> int:  # type: ignore[override]
-        """Those of the first."""
-        return self.permanent.inputs
+    def _naming(self) -> Naming:
+        """How it names the subset."""
+        if self._inner.naming is None:
+            raise ValueError(f"{self._inner.name} remembers no subset of its {self._inner.inputs} answers")
+        return self._inner.naming
 
     @property
     def answers(self) -> int:
@@ -78,12 +69,27 @@ class MemoizedSubset(Mechanism):
     @property
     def size(self) -> int:
         """How many are remembered."""
-        return self._inner.size if isinstance(self._inner, SubsetSelection) else 1
+        return self._inner.supported
+
+    @property
+    def instantaneous(self) -> Epsilon:
+        """What is told of the subset."""
+        return self.told
 
     @property
     def plain(self) -> bool:
         """A payload is an answer."""
         return True
+
+    @property
+    def naming(self) -> Naming | None:
+        """One answer; of a set's, which stand for items that are drawn, nothing is said."""
+        return Naming(1, self.p, self.q) if self.permanent.naming else None
+
+    @property
+    def sorts(self) -> Sorts:
+        """The answers of the subset, and the others."""
+        return Sorts(self.high * self.size, self.size, self.answers)
 
     @property
     def shape(self) -> Symbol:
@@ -101,22 +107,9 @@ class MemoizedSubset(Mechanism):
         return Fraction(WORD - self.inside, WORD * (self.answers - self.size))
 
     @property
-    def p(self) -> Fraction:
-        """The chance that the own answer, or an item of the set, is named."""
-        return self._named(self.permanent.p)
-
-    @property
-    def q(self) -> Fraction:
-        """The chance that a certain other one is named."""
-        return self._named(self.permanent.q)
-
-    def randomize(self, value: int) -> int:
-        """Both, as for an answer that was never given before."""
-        return self.renew(self.remember(value))
-
-    def remember(self, value: int) -> int:
-        """The subset that stands for the answer from now on: a bitmap, or where it has one answer, that."""
-        return self.permanent.randomize(value)
+    def reported(self) -> tuple[Fraction, Fraction]:
+        """For an answer that is remembered, and for another one."""
+        return self.high, self.low
 
     def renew(self, remembered: int) -> int:
         """An answer of the subset, or another one: both are always drawn, and all answers put in order."""
@@ -125,14 +118,28 @@ class MemoizedSubset(Mechanism):
         ordered = sorted(range(self.answers), key=digits[::-1].__getitem__, reverse=True)
         return ordered[(other, own)[coin(self.inside)]]
 
+    def renewed(self, payload: int, remembered: int) -> Fraction:
+        """By whether the answer is in the subset."""
+        return self.high if self.subset(remembered) >> payload & 1 else self.low
+
+    def likeness(self, value: int) -> int:
+        """The subset of the answer (of a set: of its first slot) and those that come after it."""
+        answer = self.permanent.slots(value)[0]
+        return self.remembered((answer + further) % self.answers for further in range(self.size))
+
     def remembered(self, subset: Iterable[int]) -> int:
         """Some answers, as they are remembered."""
         bits = sum(1 << answer for answer in subset)
-        return bits if isinstance(self._inner, SubsetSelection) else bits.bit_length() - 1
+        return bits if isinstance(self._inner.shape, Bitmap) else bits.bit_length() - 1
 
     def subset(self, remembered: int) -> int:
         """What is remembered, as a bitmap."""
-        return remembered if isinstance(self._inner, SubsetSelection) else 1 << remembered
+        return remembered if isinstance(self._inner.shape, Bitmap) else 1 << remembered
+
+    @property
+    def own(self) -> Fraction:
+        """The chance that the own answer (of a set: that of the drawn slot) is named."""
+        return self._named(self._naming.own)
 
     def _named(self, remembered: Fraction) -> Fraction:
         """The chance that an answer is named which is remembered with a chance."""
@@ -140,10 +147,8 @@ class MemoizedSubset(Mechanism):
 
     def probability(self, payload: int, value: int) -> Fraction:
         """By the chance that the answer is remembered: over the slots of a set, of which each is as likely."""
-        slots = self.permanent.answers(value) if isinstance(self.permanent, PadAndSample) else [value]
-        inner = self._inner
-        assert isinstance(inner, SubsetSelection | RandomizedResponse)
-        kept = sum((inner.p if payload == answer else inner.q for answer in slots), Fraction(0)) / len(slots)
+        named, slots = self._naming, self.permanent.slots(value)
+        kept = sum((named.own if payload == answer else named.other for answer in slots), Fraction(0)) / len(slots)
         return self._named(kept)
 
     def payloads(self) -> Iterator[int]:

@@ -27,11 +27,10 @@ from typing import ClassVar
 
 from deniable.epsilon import Epsilon, exp_lower
 from deniable.mechanisms._choice import choices, choose
-from deniable.mechanisms._mechanism import Mechanism
-from deniable.mechanisms._support import variance
-from deniable.mechanisms.projective_geometry import ProjectiveGeometryResponse
+from deniable.mechanisms._sorts import log2
+from deniable.mechanisms._support import Supporting
+from deniable.mechanisms._wrapper import Wrapper
 from deniable.mechanisms.randomized_response import RandomizedResponse
-from deniable.mechanisms.subset_selection import SubsetSelection
 from deniable.payload import Shape
 from deniable.randomness import below
 
@@ -41,11 +40,10 @@ _MOST_RAISED = exp_lower(Fraction(31))
 
 
 @dataclass(frozen=True, slots=True)
-class PadAndSample(Mechanism):
+class PadAndSample(Wrapper):
     """Names one of up to `items` of the values."""
 
     name: ClassVar[str] = "pad_and_sample"
-    tight: ClassVar[bool] = False
 
     epsilon: Epsilon
     values: int
@@ -54,7 +52,7 @@ class PadAndSample(Mechanism):
     """How many slots there are."""
     sort: str = "auto"
     """The name of the inner mechanism; "auto": the one of the least variance."""
-    inner: RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse = field(init=False)
+    inner: Supporting = field(init=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.items <= self.values:
@@ -77,14 +75,41 @@ class PadAndSample(Mechanism):
         return self.inner.shape
 
     @property
-    def p(self) -> Fraction:
-        """The chance that an item of the set is supported."""
-        return self.q + (self.inner.p - self.q) / self.items
+    def wrapped(self) -> Supporting:
+        """The inner one."""
+        return self.inner
 
     @property
-    def q(self) -> Fraction:
-        """The chance that another item is supported."""
-        return self.inner.q
+    def reported(self) -> tuple[Fraction, Fraction]:
+        """Those of the inner mechanism."""
+        return self.inner.p, self.inner.q
+
+    def through(self, own: Fraction, other: Fraction) -> tuple[Fraction, Fraction]:
+        """An item of the set is in the drawn slot once in as many times as there are slots, another one never."""
+        return other + (own - other) / self.items, other
+
+    @property
+    def asked(self) -> int:
+        """The values, and none of the paddings."""
+        return self.values
+
+    @property
+    def supported(self) -> int:
+        """Of the values no more than the inner mechanism supports."""
+        return min(self.inner.supported, self.values)
+
+    @property
+    def factor(self) -> Fraction | None:
+        """The inner mechanism's."""
+        return self.inner.factor
+
+    @property
+    def collision(self) -> float:
+        """Over the slots, every one of which has another answer."""
+        sorts = self.inner.sorts
+        if sorts is None:
+            raise TypeError(f"{self.inner.name} does not say how often it sends the same of two answers")
+        return -log2((sorts.squares + (self.items - 1) * sorts.products) / self.items)
 
     def encode(self, items: Sequence[int]) -> int:
         """The input of a set: its items, which are in order, in the first slots; `values` itself leaves one empty."""
@@ -93,7 +118,7 @@ class PadAndSample(Mechanism):
             number = number * base + (item + 1) % base
         return number - self.inputs
 
-    def answers(self, value: int) -> list[int]:
+    def slots(self, value: int) -> list[int]:
         """What the slots hold; an item that an earlier slot has is padding."""
         digits = self._digits(value)
         return [self._answer(digits, slot) for slot in range(self.items)]
@@ -117,7 +142,7 @@ class PadAndSample(Mechanism):
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The mean over the slots."""
-        return sum(self.inner.probability(payload, answer) for answer in self.answers(value)) / Fraction(self.items)
+        return sum(self.inner.probability(payload, answer) for answer in self.slots(value)) / Fraction(self.items)
 
     def payloads(self) -> Iterator[int]:
         """The payloads of the inner mechanism."""
@@ -129,18 +154,14 @@ class PadAndSample(Mechanism):
         return {"values": self.values, "items": self.items} | inner
 
 
-def _inner(
-    epsilon: Epsilon, values: int, items: int, sort: str
-) -> RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse:
+def _inner(epsilon: Epsilon, values: int, items: int, sort: str) -> Supporting:
     answers = values + items
     response = RandomizedResponse(_raised(epsilon, items), answers)
     if sort == response.name:
         return response
-    if sort == "auto" and variance(response.p, response.q) <= choices(epsilon, answers)[0].variance:
+    if sort == "auto" and response.variance <= choices(epsilon, answers)[0].variance:
         return response
-    chosen = choose(epsilon, answers, sort)
-    assert isinstance(chosen, RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse)
-    return chosen
+    return choose(epsilon, answers, sort)
 
 
 def _raised(epsilon: Epsilon, items: int) -> Epsilon:

@@ -37,8 +37,8 @@ from operator import mul
 from typing import ClassVar, Self
 
 from deniable.epsilon import Epsilon
-from deniable.mechanisms._mechanism import Mechanism
-from deniable.mechanisms._support import inside_threshold, support_chance, variance
+from deniable.mechanisms._sorts import Sorts
+from deniable.mechanisms._support import Supporting, inside_threshold, support_chance, variance
 from deniable.payload import Symbol
 from deniable.randomness import WORD, below, coin
 
@@ -51,10 +51,11 @@ _POINTS_PER_INPUT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectiveGeometryResponse(Mechanism):
+class ProjectiveGeometryResponse(Supporting):
     """Sends a point of the hyperplane that stands for the answer, or one outside it."""
 
     name: ClassVar[str] = "projective_geometry"
+    most_answers: ClassVar[int] = MOST_POINTS // 2
 
     epsilon: Epsilon
     inputs: int
@@ -126,9 +127,14 @@ class ProjectiveGeometryResponse(Mechanism):
         return _other(self.p, self.order, self.dimensions)
 
     @property
-    def variance(self) -> Fraction:
-        """Of one report's estimate of a rare answer."""
-        return variance(self.p, self.q)
+    def supported(self) -> int:
+        """Of the answers that are asked for as many as lie in a hyperplane."""
+        return min(self.supporting, self.inputs)
+
+    @property
+    def sorts(self) -> Sorts:
+        """The points of a hyperplane, and the others; two hyperplanes share some."""
+        return Sorts(self.p, self.supporting, self.points, (self.supporting - 1) // self.order)
 
     def randomize(self, value: int) -> int:
         """The number of a payload that supports the answer, or of one that does not."""

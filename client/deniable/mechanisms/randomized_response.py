@@ -14,21 +14,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from deniable.epsilon import Epsilon
-from deniable.mechanisms._mechanism import Mechanism
-from deniable.payload import Symbol
+from deniable.mechanisms._mechanism import Naming
+from deniable.mechanisms._sorts import Sorts
+from deniable.mechanisms._support import Supporting
+from deniable.payload import PAYLOAD_BITS, Symbol
 from deniable.randomness import WORD, below, word
 
 __all__ = ["RandomizedResponse"]
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(Mechanism):
+class RandomizedResponse(Supporting):
     """Tells the truth, or one of the lies."""
 
     name: ClassVar[str] = "randomized_response"
+    most_answers: ClassVar[int] = 1 << PAYLOAD_BITS
 
     epsilon: Epsilon
     inputs: int
@@ -43,10 +46,32 @@ class RandomizedResponse(Mechanism):
         if self.p <= self.q:
             raise ValueError(f"epsilon {self.epsilon} is too small to tell {self.inputs} answers apart")
 
+    @classmethod
+    def best(cls, epsilon: Epsilon, inputs: int) -> Self:
+        """There is one."""
+        return cls(epsilon, inputs)
+
     @property
     def plain(self) -> bool:
         """A payload is an answer."""
         return True
+
+    @property
+    def naming(self) -> Naming:
+        """One answer."""
+        return Naming(1, self.p, self.q)
+
+    @property
+    def sorts(self) -> Sorts:
+        """The answer, and the others."""
+        return Sorts(self.p, 1, self.inputs)
+
+    @property
+    def quantity_variance(self) -> Fraction:
+        """For two answers, which are the ends of a range: of a quantity halfway between them."""
+        if self.inputs != 2:
+            raise TypeError(f"{self.inputs} answers are not the two ends of a range")
+        return 1 / (2 * (self.p - self.q)) ** 2
 
     @property
     def shape(self) -> Symbol:

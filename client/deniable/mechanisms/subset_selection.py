@@ -27,19 +27,24 @@ from math import comb, isqrt
 from typing import ClassVar, Self
 
 from deniable.epsilon import Epsilon
-from deniable.mechanisms._mechanism import Mechanism
-from deniable.mechanisms._support import inside_threshold, support_chance, variance
+from deniable.mechanisms._mechanism import Naming
+from deniable.mechanisms._sorts import Sorts
+from deniable.mechanisms._support import Supporting, inside_threshold, support_chance, variance
 from deniable.payload import Bitmap
 from deniable.randomness import WORD, below, coin
 
-__all__ = ["SubsetSelection"]
+__all__ = ["MOST_BITS", "SubsetSelection"]
+
+MOST_BITS = 4096
+"""The most answers that a bitmap is sent of: half a kilobyte a report."""
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetSelection(Mechanism):
+class SubsetSelection(Supporting):
     """Names a subset of the answers."""
 
     name: ClassVar[str] = "subset_selection"
+    most_answers: ClassVar[int] = MOST_BITS
 
     epsilon: Epsilon
     inputs: int
@@ -84,9 +89,20 @@ class SubsetSelection(Mechanism):
         return _other(self.p, self.inputs, self.size)
 
     @property
-    def variance(self) -> Fraction:
-        """Of one report's estimate of a rare answer."""
-        return variance(self.p, self.q)
+    def naming(self) -> Naming:
+        """As many answers as the subset has."""
+        return Naming(self.size, self.p, self.q)
+
+    @property
+    def supported(self) -> int:
+        """As many as the subset has."""
+        return self.size
+
+    @property
+    def sorts(self) -> Sorts:
+        """Subsets with the own answer, and those without."""
+        shared = comb(self.inputs - 2, self.size - 2) if self.size > 1 else 0
+        return Sorts(self.p, comb(self.inputs - 1, self.size - 1), comb(self.inputs, self.size), shared)
 
     def randomize(self, value: int) -> int:
         """A subset, as a bitmap."""

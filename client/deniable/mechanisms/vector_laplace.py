@@ -61,6 +61,11 @@ class VectorLaplace(Mechanism):
         """The variance of an entry's noise, in steps squared."""
         return self.noise.variance
 
+    @property
+    def collision(self) -> float:
+        """That of an entry, as often as there are entries."""
+        return self.dimensions * self.noise.collision
+
     def randomize(self, value: int) -> int:
         """Every entry with noise."""
         centre = self.bound + 2

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.mechanisms import BitwiseResponse, MemoizedBitwise
+from deniable.mechanisms import BitwiseResponse, Mechanism
 from deniable_aggregator.planning.twins._arrays import Inputs, Payloads, coins, sent_bits, words_of
 
 __all__ = ["draw", "flipped", "inputs"]
 
 
-def inputs(mechanism: BitwiseResponse | MemoizedBitwise, chosen: Sequence[int]) -> Inputs:
+def inputs(mechanism: Mechanism, chosen: Sequence[int]) -> Inputs:
     """Bits, 64 a word."""
     width = 8 * words_of(mechanism.shape.size)
     packed = b"".join(bits.to_bytes(width, "little") for bits in chosen)

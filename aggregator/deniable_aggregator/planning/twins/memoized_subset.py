@@ -10,26 +10,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deniable.mechanisms import MemoizedSubset, PadAndSample
+from deniable.mechanisms import MemoizedSubset
 from deniable.randomness import WORD
 from deniable_aggregator.planning.twins import pad_and_sample
-from deniable_aggregator.planning.twins._arrays import Inputs, Payloads, coins, numbers
+from deniable_aggregator.planning.twins._arrays import Inputs, Payloads, coins
 
 __all__ = ["draw", "inputs"]
 
 
 def inputs(mechanism: MemoizedSubset, chosen: Sequence[int]) -> Inputs:
-    """Those of the first randomisation."""
-    first = mechanism.permanent
-    return pad_and_sample.inputs(first, chosen) if isinstance(first, PadAndSample) else numbers(first, chosen)
+    """What every slot of a set holds; else the one answer."""
+    return pad_and_sample.inputs(mechanism.permanent, chosen)
 
 
 def draw(mechanism: MemoizedSubset, inputs: Inputs, generator: np.random.Generator) -> Payloads:
     """Symbols."""
-    first = mechanism.permanent
-    own = pad_and_sample.sampled(inputs, generator) if isinstance(first, PadAndSample) else inputs
-    inner = first.inner if isinstance(first, PadAndSample) else first
-    kept = mechanism.low + (mechanism.high - mechanism.low) * inner.p
-    truth = coins(generator, round(kept * WORD), len(own))
+    own = pad_and_sample.through(mechanism.permanent, inputs, generator)
+    truth = coins(generator, round(mechanism.own * WORD), len(own))
     others = generator.integers(mechanism.answers - 1, size=len(own))
     return np.where(truth, own, others + (others >= own))

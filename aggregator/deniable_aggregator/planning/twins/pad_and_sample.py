@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deniable.mechanisms import PadAndSample
+from deniable.mechanisms import Mechanism
 from deniable_aggregator.planning.twins._arrays import Inputs
 
-__all__ = ["inputs", "sampled"]
+__all__ = ["inputs", "through"]
 
 
-def inputs(mechanism: PadAndSample, chosen: Sequence[int]) -> Inputs:
+def inputs(mechanism: Mechanism, chosen: Sequence[int]) -> Inputs:
     """What every slot holds."""
-    return np.array([mechanism.answers(items) for items in chosen], dtype=np.int64)
+    return np.array([mechanism.slots(items) for items in chosen], dtype=np.int64)
 
 
-def sampled(inputs: Inputs, generator: np.random.Generator) -> Inputs:
+def through(mechanism: Mechanism, inputs: Inputs, generator: np.random.Generator) -> Inputs:  # noqa: ARG001
     """What one slot of each device holds."""
     devices, slots = inputs.shape
     answers: Inputs = inputs[np.arange(devices), generator.integers(slots, size=devices)]
