@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow.parquet as pq
 import pytest
 
 from deniable import Collection
@@ -92,6 +89,9 @@ def test_a_reader_asks_for_metrics_epochs_and_segments(reader: Reader) -> None:
 
 def test_data_frames_have_the_same_rows(reader: Reader) -> None:
     """pandas, polars and Arrow hold what the plain rows hold, and know times and numbers as such."""
+    import pandas as pd  # a second for every process that only looks for tests
+    import polars as pl
+
     table = reader.estimates()
     values = [row["value"] for row in table]
     frame = table.to_pandas()
@@ -121,6 +121,8 @@ def test_an_empty_table_has_its_columns(reader: Reader) -> None:
 
 def test_parquet_is_written_by_the_command_and_read_by_others(aggregator: Running, tmp_path: Path) -> None:
     """`--format parquet --output FILE` and the same through a pipe."""
+    import pyarrow.parquet as pq
+
     file = tmp_path / "answers.parquet"
     arguments = ("estimates", "--endpoint", aggregator.endpoint, "--format", "parquet")
     assert told(*arguments, "--output", file).returncode == 0
