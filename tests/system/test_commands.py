@@ -94,7 +94,7 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
             before = json.loads(fetched(asked))["estimates"]
             row = next(each for each in before if each["metric"] == "dark_mode")["series"][0]["rows"][0]
             assert row["truthText"] == "62.00%"
-            # 400 devices at epsilon 1: the standard error is 0.05, and seven of them are exceeded once in 10^11 times.
+            # 400 devices at epsilon 1: the standard error is 0.05; seven of them are exceeded once in 10^11 times.
             assert row["value"] == pytest.approx(row["truth"], abs=0.35)
             reports = int(before[0]["reports"])
             soon(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
