@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from deniable.accessor import Accessor
-    from deniable.client import Client, Settings, Status
+    from deniable.client import Client
     from deniable.collection import Budget, Collection, Column, Metric, Report
     from deniable.consent import Consent
+    from deniable.credentials import Credentials
     from deniable.epsilon import Epsilon
     from deniable.errors import (
         BudgetExceededError,
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
         UnknownMetricError,
     )
     from deniable.ledger import Charge
+    from deniable.settings import Settings, Status
     from deniable.statefile import state_path
     from deniable.transcript import Entry
-    from deniable.upload import Credentials
 
 __all__ = [
     "Accessor",
@@ -56,9 +57,10 @@ __all__ = [
 
 _ROOMS = {
     "accessor": ("Accessor",),
-    "client": ("Client", "Settings", "Status"),
+    "client": ("Client",),
     "collection": ("Budget", "Collection", "Column", "Metric", "Report"),
     "consent": ("Consent",),
+    "credentials": ("Credentials",),
     "epsilon": ("Epsilon",),
     "errors": (
         "BudgetExceededError",
@@ -70,9 +72,9 @@ _ROOMS = {
         "UnknownMetricError",
     ),
     "ledger": ("Charge",),
+    "settings": ("Settings", "Status"),
     "statefile": ("state_path",),
     "transcript": ("Entry",),
-    "upload": ("Credentials",),
 }
 _ROOM = {name: room for room, names in _ROOMS.items() for name in names}
 

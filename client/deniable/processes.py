@@ -14,7 +14,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from deniable import upload
+from deniable import gate
 
 if TYPE_CHECKING:
     from deniable.client import Client
@@ -51,7 +51,7 @@ def _close_all() -> None:
 
 def _before_fork() -> None:
     _fork.acquire()
-    upload.before_fork()
+    gate.before_fork()
     _forking[:] = _clients
     for client in _forking:
         client._before_fork()  # noqa: SLF001
@@ -61,7 +61,7 @@ def _after_fork_in_parent() -> None:
     for client in _forking:
         client._after_fork_in_parent()  # noqa: SLF001
     _forking.clear()
-    upload.after_fork_in_parent()
+    gate.after_fork_in_parent()
     _fork.release()
 
 
@@ -71,7 +71,7 @@ def _after_fork_in_child() -> None:
     for client in _forking:
         client._after_fork_in_child()  # noqa: SLF001
     _forking.clear()
-    upload.after_fork_in_child()
+    gate.after_fork_in_child()
 
 
 atexit.register(_close_all)

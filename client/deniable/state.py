@@ -30,74 +30,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from deniable import statefile
+from deniable import schema, statefile
 from deniable.errors import StateError
 
 __all__ = ["BusyError", "State", "count", "forget", "get", "health", "lost", "put", "reading", "start_over"]
 
 _Result = TypeVar("_Result")
-
-_MIGRATIONS = (
-    """
-    CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-    CREATE TABLE memo (
-        number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, question BLOB NOT NULL, place INTEGER NOT NULL,
-        remembered BLOB NOT NULL);
-    CREATE TABLE raw (
-        collection TEXT, digest TEXT, metric TEXT, epoch INTEGER, ends INTEGER NOT NULL, state TEXT NOT NULL,
-        PRIMARY KEY (collection, digest, metric, epoch)) WITHOUT ROWID;
-    CREATE TABLE ledger (
-        collection TEXT, start INTEGER, metric TEXT, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
-        share INTEGER NOT NULL, reserve INTEGER NOT NULL,
-        PRIMARY KEY (collection, start, metric)) WITHOUT ROWID;
-    CREATE TABLE settled (
-        collection TEXT, metric TEXT, ends INTEGER NOT NULL, cost INTEGER NOT NULL, reserve INTEGER NOT NULL,
-        PRIMARY KEY (collection, metric)) WITHOUT ROWID;
-    CREATE TABLE queue (
-        batch_id BLOB PRIMARY KEY, collection TEXT NOT NULL, request BLOB NOT NULL, due REAL NOT NULL) WITHOUT ROWID;
-    CREATE TABLE transcript (
-        number INTEGER PRIMARY KEY, batch_id BLOB, fate TEXT NOT NULL, collection TEXT NOT NULL, metric TEXT NOT NULL,
-        start INTEGER NOT NULL, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
-        answer TEXT NOT NULL, conclusion TEXT NOT NULL);
-    CREATE TABLE health (name TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
-    """,
-    """
-    CREATE TABLE charge (
-        start INTEGER, metric TEXT, collection TEXT, seconds INTEGER NOT NULL,
-        cost INTEGER NOT NULL, share INTEGER NOT NULL, reserve INTEGER NOT NULL,
-        delta_cost INTEGER NOT NULL, delta_share INTEGER NOT NULL, delta_reserve INTEGER NOT NULL,
-        PRIMARY KEY (start, metric, collection)) WITHOUT ROWID;
-    INSERT INTO charge SELECT start, metric, collection, seconds, cost, share, reserve, 0, 0, 0 FROM ledger;
-    DROP TABLE ledger;
-    CREATE TABLE ledger (
-        collection TEXT, start INTEGER, metric TEXT, seconds INTEGER NOT NULL, cost INTEGER NOT NULL,
-        share INTEGER NOT NULL, reserve INTEGER NOT NULL,
-        PRIMARY KEY (collection, start, metric), CHECK (0)) WITHOUT ROWID;
-    CREATE TABLE settled_charge (
-        collection TEXT, metric TEXT, ends INTEGER NOT NULL, cost INTEGER NOT NULL, reserve INTEGER NOT NULL,
-        delta_cost INTEGER NOT NULL, delta_reserve INTEGER NOT NULL,
-        PRIMARY KEY (collection, metric)) WITHOUT ROWID;
-    INSERT INTO settled_charge SELECT collection, metric, ends, cost, reserve, 0, 0 FROM settled;
-    DELETE FROM settled;
-    ALTER TABLE transcript ADD COLUMN delta_cost INTEGER NOT NULL DEFAULT 0;
-    CREATE TABLE question (metric TEXT, question BLOB, PRIMARY KEY (metric, question)) WITHOUT ROWID;
-    PRAGMA application_id = 1156127409;
-    """,
-    """
-    ALTER TABLE queue ADD COLUMN ends INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE queue ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE queue ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 1;
-    UPDATE queue SET ends = coalesce(
-        (SELECT max(start + seconds) FROM transcript WHERE transcript.batch_id = queue.batch_id),
-        CAST(due AS INTEGER));
-    DELETE FROM meta WHERE key = 'failures';
-    """,
-)
-"""What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise.
-
-A process of an earlier version may have the file open. `ledger`, which nobody can write to any more, is there for it:
-it is refused, looks again and finds that the file is of a newer version. A table that had other columns or were gone
-would be damage to it, and it would set the file aside."""
 
 _LONGEST_READ = 1 << 24
 """Longer texts are none of ours: who only looks does not load them."""
@@ -190,7 +128,7 @@ class State:
             damaged = _DAMAGED | {sqlite3.SQLITE_ERROR}  # from here on no statement is wrong, unless the schema is
             connection.execute("BEGIN IMMEDIATE")
             try:
-                _check_version(connection)
+                schema.check_version(connection)
                 result = work(connection)
                 connection.execute("COMMIT")
             finally:
@@ -237,7 +175,7 @@ class State:
         if found is None and self.identity is not None:
             self._lost = True  # removed while in use, and what it knew with it
         if found is None or not _is_known(found):
-            found, lost = statefile.prepare(path, _MIGRATIONS[0])
+            found, lost = statefile.prepare(path, schema.MIGRATIONS[0])
             self._lost = self._lost or lost
         self.identity = found
         self._connection = connection = self._connect(path)
@@ -269,7 +207,7 @@ class State:
             with _opening:
                 if self.identity != statefile.look(self.path):
                     return  # another process was faster
-                statefile.set_aside(self.path, _MIGRATIONS[0], self._clock())
+                statefile.set_aside(self.path, schema.MIGRATIONS[0], self._clock())
             self._lost = True
         self._warn(
             f"{reason}: set aside as {self.path}.damaged until the epoch ends; what it knew of this device's "
@@ -279,7 +217,7 @@ class State:
     def erase_set_aside(self, before: float) -> None:
         """Overwrite and remove what was set aside before a time: it has values in it."""
         if self.path is not None:
-            statefile.erase(self.path, _MIGRATIONS[0], before)
+            statefile.erase(self.path, schema.MIGRATIONS[0], before)
 
     def close(self) -> None:
         """Close the file; who still runs something opens it for as long as that takes. What was in memory is gone."""
@@ -324,29 +262,12 @@ def _check(connection: sqlite3.Connection) -> None:
         raise _DamagedError(f"the state file is damaged: {found}")
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
-
-
-def _check_version(connection: sqlite3.Connection) -> int:
-    """The version of a file; a newer one is none of ours to write to, and may have come while we had it open."""
-    version = _version(connection)
-    if version > len(_MIGRATIONS):
-        raise StateError(f"the state file was written by a newer version of deniable (schema {version})")
-    return version
-
-
 def _migrate(connection: sqlite3.Connection, lost_at: float | None = None) -> None:
-    if _version(connection) == len(_MIGRATIONS) and lost_at is None:
+    if schema.version_of(connection) == len(schema.MIGRATIONS) and lost_at is None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _check_version(connection)
-        for migration in _MIGRATIONS[version:]:
-            for statement in migration.split(";"):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+        schema.migrate(connection)
         if lost_at is not None:
             put(connection, "not_before", max(lost_at, get(connection, "not_before") or 0.0))
             put(connection, "lost", lost_at)
@@ -366,14 +287,14 @@ def reading(path: str | Path) -> Iterator[sqlite3.Connection]:
         with _opening:
             found = statefile.look(whole)
             if not _is_known(found):
-                statefile.require_ours(whole, _MIGRATIONS[0])
+                statefile.require_ours(whole, schema.MIGRATIONS[0])
         with closing(sqlite3.connect(f"{whole.as_uri()}?mode=rw", uri=True)) as connection:
             connection.execute("PRAGMA query_only = ON")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_READ)
-            if (version := _version(connection)) != len(_MIGRATIONS):
+            if (version := schema.version_of(connection)) != len(schema.MIGRATIONS):
                 raise StateError(
-                    f"{path}: written by another version of deniable (schema {version}, here {len(_MIGRATIONS)}); "
-                    "start the application once with this one, or look with that one"
+                    f"{path}: written by another version of deniable (schema {version}, here "
+                    f"{len(schema.MIGRATIONS)}); start the application once with this one, or look with that one"
                 )
             yield connection
     except statefile.StrangerError as error:

@@ -20,10 +20,11 @@ from dataclasses import replace
 from typing import Any
 
 from deniable import outbox
-from deniable.client import Client, Settings
+from deniable.client import Client
 from deniable.collection import Collection, Report
 from deniable.consent import Consent
 from deniable.payload import PAYLOAD_BITS
+from deniable.settings import Settings
 
 __all__ = ["TestClient"]
 

@@ -130,7 +130,7 @@ def test_a_no_erases_what_was_not_sent_and_keeps_what_would_be_asked_again(
     content = path.read_bytes()
     assert b"54321" not in content
     assert batch_id not in content
-    assert device._recorded == {}
+    assert device._keeper._recorded == {}
     assert device.status().waiting == 0
     assert device.status().counts["erased without consent"] == 2
     assert device.transcript() == [], "what never left is in no transcript"
@@ -207,7 +207,7 @@ def test_there_is_no_network_before_a_yes(tmp_path: Path) -> None:
         with answering() as endpoint, client(tmp_path / "device.db", consent, endpoint.address) as device:
             device.record("told", 1)
             device.flush(0.2)
-            assert device._uploader is None
+            assert device._sender._uploader is None
         assert endpoint.requests == []
 
 

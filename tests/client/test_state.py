@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable import StateError, state
+from deniable import StateError, schema
 from deniable.state import State, count, get, health, lost, put, reading, start_over
 from support.waiting import PATIENCE, soon
 
@@ -135,7 +135,7 @@ def test_a_file_of_an_older_version_is_brought_up_to_date(tmp_path: Path, monkey
     device.run(tick)
     device.close()
     later = "CREATE TABLE more (number INTEGER); INSERT INTO more VALUES (1)"
-    monkeypatch.setattr(state, "_MIGRATIONS", (*state._MIGRATIONS, later))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, later))
     devices = [opened(path) for _ in range(4)]
     threads = [threading.Thread(target=each.run, args=(tick,)) for each in devices]
     for thread in threads:
@@ -145,14 +145,14 @@ def test_a_file_of_an_older_version_is_brought_up_to_date(tmp_path: Path, monkey
     assert ticks(opened(path)) == 5
     assert opened(path).run(lambda connection: connection.execute("SELECT * FROM more").fetchall()) == [(1,)]
     with reading(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(state._MIGRATIONS),)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
 
 
 def test_batches_of_the_first_version_are_kept(tmp_path: Path) -> None:
     """They end when their reports' epoch did, and may have been sent: their ids stay."""
     path = tmp_path / "device.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(state._MIGRATIONS[0])
+        connection.executescript(schema.MIGRATIONS[0])
         connection.execute("INSERT INTO queue VALUES (?, 'c', X'00', 9000.5)", (b"with a transcript",))
         connection.execute("INSERT INTO queue VALUES (?, 'c', X'00', 9000.5)", (b"without",))
         entry = (b"with a transcript", "sent", "c", "m", 3600, 3600, 1, "a", "b")
@@ -166,13 +166,13 @@ def test_batches_of_the_first_version_are_kept(tmp_path: Path) -> None:
 
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old version goes on with its file."""
-    path, migrations = tmp_path / "device.db", state._MIGRATIONS
+    path, migrations = tmp_path / "device.db", schema.MIGRATIONS
     device = opened(path)
     device.run(tick)
-    monkeypatch.setattr(state, "_MIGRATIONS", (*migrations, "CREATE TABLE more (number INTEGER); SELECT nonsense"))
+    monkeypatch.setattr(schema, "MIGRATIONS", (*migrations, "CREATE TABLE more (number INTEGER); SELECT nonsense"))
     with pytest.raises(StateError):
         opened(path).run(tick)
-    monkeypatch.setattr(state, "_MIGRATIONS", migrations)
+    monkeypatch.setattr(schema, "MIGRATIONS", migrations)
     assert ticks(opened(path)) == 1
 
 

@@ -11,7 +11,8 @@ import pytest
 from deniable import Collection
 from deniable.ledger import charges
 from deniable.memo import Memo
-from deniable.state import _MIGRATIONS, State
+from deniable.schema import MIGRATIONS
+from deniable.state import State
 from support.device import Device
 
 DAY = 86_400
@@ -40,7 +41,7 @@ def asking(words: str = "d") -> Collection:
 def earlier(path: Path) -> sqlite3.Connection:
     """A state file of the first layout, and a process that has it open."""
     connection = sqlite3.connect(path, isolation_level=None)
-    for statement in _MIGRATIONS[0].split(";"):
+    for statement in MIGRATIONS[0].split(";"):
         connection.execute(statement)
     connection.execute("PRAGMA user_version = 1")
     connection.execute("INSERT INTO ledger VALUES ('upgraded', 0, 'one', ?, 7, 7, 7)", (DAY,))

@@ -15,7 +15,9 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo  # type: ignore[im
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from deniable import Credentials
-from deniable.upload import Outcome, Uploader, backoff, is_loopback
+from deniable.credentials import is_loopback
+from deniable.outcome import Outcome, backoff
+from deniable.upload import Uploader
 from deniable.v1.report_service_pb2 import SubmitReportsResponse
 from support.attacker import Answer as Breaking
 from support.attacker import attacking
