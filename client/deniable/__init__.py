@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from deniable.accessor import Accessor
     from deniable.client import Client
     from deniable.collection import Budget, Collection, Column, Metric, Report
-    from deniable.consent import Consent
-    from deniable.credentials import Credentials
+    from deniable.device.consent import Consent
+    from deniable.device.ledger import Charge
+    from deniable.device.settings import Settings, Status
+    from deniable.device.statefile import state_path
+    from deniable.device.transcript import Entry
     from deniable.epsilon import Epsilon
     from deniable.errors import (
         BudgetExceededError,
@@ -25,10 +28,7 @@ if TYPE_CHECKING:
         StateError,
         UnknownMetricError,
     )
-    from deniable.ledger import Charge
-    from deniable.settings import Settings, Status
-    from deniable.statefile import state_path
-    from deniable.transcript import Entry
+    from deniable.wire.credentials import Credentials
 
 __all__ = [
     "Accessor",
@@ -59,8 +59,11 @@ _ROOMS = {
     "accessor": ("Accessor",),
     "client": ("Client",),
     "collection": ("Budget", "Collection", "Column", "Metric", "Report"),
-    "consent": ("Consent",),
-    "credentials": ("Credentials",),
+    "device.consent": ("Consent",),
+    "device.ledger": ("Charge",),
+    "device.settings": ("Settings", "Status"),
+    "device.statefile": ("state_path",),
+    "device.transcript": ("Entry",),
     "epsilon": ("Epsilon",),
     "errors": (
         "BudgetExceededError",
@@ -71,10 +74,7 @@ _ROOMS = {
         "StateError",
         "UnknownMetricError",
     ),
-    "ledger": ("Charge",),
-    "settings": ("Settings", "Status"),
-    "statefile": ("state_path",),
-    "transcript": ("Entry",),
+    "wire.credentials": ("Credentials",),
 }
 _ROOM = {name: room for room, names in _ROOMS.items() for name in names}
 

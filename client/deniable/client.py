@@ -26,20 +26,20 @@ from sqlite3 import Connection
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-from deniable import epochs, losses, outbox, processes, transcript
 from deniable._section import nearest
 from deniable.collection import Collection
-from deniable.consent import Consent
-from deniable.credentials import Credentials
+from deniable.device import epochs, losses, outbox, processes, transcript
+from deniable.device.consent import Consent
+from deniable.device.keeping import PATIENCE, Keeper
+from deniable.device.ledger import Charge, charges
+from deniable.device.sending import Sender
+from deniable.device.settings import Settings, Status
+from deniable.device.state import BusyError, State, health, start_over
+from deniable.device.transcript import Entry
+from deniable.device.worker import Worker
 from deniable.errors import InvalidValueError, StateError, UnknownMetricError
-from deniable.keeping import PATIENCE, Keeper
 from deniable.kinds._values import shown
-from deniable.ledger import Charge, charges
-from deniable.sending import Sender
-from deniable.settings import Settings, Status
-from deniable.state import BusyError, State, health, start_over
-from deniable.transcript import Entry
-from deniable.worker import Worker
+from deniable.wire.credentials import Credentials
 
 __all__ = ["Client"]
 

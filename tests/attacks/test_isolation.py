@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deniable.apart import Apart
-from deniable.credentials import Credentials
+from deniable.wire.apart import Apart
+from deniable.wire.credentials import Credentials
 from support.endpoints import answering
 
 PLANTED = ("json", "deniable", "grpc", "google", "site", "encodings", "sitecustomize", "usercustomize", "subprocess")

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 import deniable
-from deniable import Client, Collection, Consent, Settings, StateError, schema
-from deniable.ledger import charges, read
-from deniable.state import BusyError, State, count, get, health
-from deniable.statefile import MARK
+from deniable import Client, Collection, Consent, Settings, StateError
+from deniable.device import schema
+from deniable.device.ledger import charges, read
+from deniable.device.state import BusyError, State, count, get, health
+from deniable.device.statefile import MARK
 
 NOW = 1_800_000_000.0
 COLLECTION = Collection.loads(

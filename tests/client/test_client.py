@@ -24,7 +24,7 @@ from deniable import (
     StateError,
     UnknownMetricError,
 )
-from deniable.ledger import read
+from deniable.device.ledger import read
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.endpoints import answering, dead
 from support.waiting import PATIENCE, soon

@@ -19,10 +19,10 @@ import pytest
 import deniable
 from deniable import Client, Collection, Consent, Settings
 from deniable.__main__ import main
-from deniable.ledger import charges
-from deniable.schema import MIGRATIONS
-from deniable.state import State, health
-from deniable.transcript import SENT
+from deniable.device.ledger import charges
+from deniable.device.schema import MIGRATIONS
+from deniable.device.state import State, health
+from deniable.device.transcript import SENT
 from support.device import Device
 from support.programs import isolated
 
