@@ -23,11 +23,11 @@ import uvloop
 
 from benchmarks.ingest_servers import COLLECTION_TEXT, say, until_told
 from benchmarks.processes import Running
-from deniable_aggregator import server, workers
-from deniable_aggregator.access import Access
-from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.ingest import NAME, Batcher
-from deniable_aggregator.sources import Sources
+from deniable_aggregator.serving import server, workers
+from deniable_aggregator.serving.access import Access
+from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.store import Durability, EmbeddedStore, Store, Window
 
 __all__ = ["DATA", "counted", "dear", "plain"]

@@ -22,10 +22,10 @@ import grpc
 
 from benchmarks.ingest_servers import COLLECTION_TEXT, batch
 from benchmarks.processes import Running, tree
-from deniable_aggregator import workers
-from deniable_aggregator.answering import answering
-from deniable_aggregator.server import Settings
-from deniable_aggregator.sources import Sources
+from deniable_aggregator.serving import workers
+from deniable_aggregator.serving.answering import answering
+from deniable_aggregator.serving.server import Settings
+from deniable_aggregator.serving.sources import Sources
 
 __all__ = ["Found", "attacked", "main", "measure"]
 

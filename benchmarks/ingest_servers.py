@@ -28,11 +28,11 @@ import uvloop
 from benchmarks.processes import Running
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
-from deniable_aggregator import server, workers
-from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.ingest import NAME, ReportService
 from deniable_aggregator.planning.fleet import reported
-from deniable_aggregator.sources import Sources
+from deniable_aggregator.serving import server, workers
+from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.store import EmbeddedStore
 
 __all__ = [

@@ -21,11 +21,11 @@ from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable.v1.report_service_pb2 import SubmitReportsRequest, SubmitReportsResponse
-from deniable_aggregator.catalog import Catalog
-from deniable_aggregator.prices import MOST, Price
-from deniable_aggregator.query import Analyst
-from deniable_aggregator.questions import Questions
+from deniable_aggregator.analysis.catalog import Catalog
+from deniable_aggregator.analysis.prices import MOST, Price
+from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.store import EmbeddedStore, Store
+from deniable_aggregator.telling.questions import Questions
 
 __all__ = ["measure"]
 

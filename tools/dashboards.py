@@ -1,7 +1,8 @@
 """Writes deploy/grafana/dashboards from the panels described here; with --check, says whether they are what is there.
 
 Grafana cannot be run by the tests. What can be checked without it is: every query is run against a real Prometheus
-that scrapes a real aggregator, and panels show the decimals of `deniable_aggregator.digits`, by Grafana's own rule.
+that scrapes a real aggregator, and panels show the decimals of `deniable_aggregator.telling.digits`, by Grafana's own
+rule.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "deploy" / "grafana" / "dashboards"
 SOURCE = {"type": "prometheus", "uid": "${source}"}
 DECIMALS = (0, 2, 4, 6)
-"""What a quantity can be written with; see deniable_aggregator.digits."""
+"""What a quantity can be written with; see deniable_aggregator.telling.digits."""
 
 Panel = dict[str, Any]
 

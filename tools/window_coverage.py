@@ -33,9 +33,9 @@ from deniable import Collection, CollectionError
 from deniable.kinds import KINDS
 from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Symbol
+from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Measure, Target, truth
 from deniable_aggregator.planning import twins
-from deniable_aggregator.windows import windowed
 
 __all__ = ["EVERY_DAY", "ON_AND_OFF", "WINDOWS", "Presence", "Result", "Window", "asked", "measured"]
 

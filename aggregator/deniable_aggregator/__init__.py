@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deniable_aggregator.analysis.offline import estimate
     from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
-    from deniable_aggregator.offline import estimate
-    from deniable_aggregator.remote import Reader, RemoteError
-    from deniable_aggregator.tables import Table
+    from deniable_aggregator.telling.remote import Reader, RemoteError
+    from deniable_aggregator.telling.tables import Table
 
 __all__ = [
     "Estimate", "Heading", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
@@ -23,14 +23,14 @@ _ROOM = {
     "Estimate": "answers",
     "Heading": "answers",
     "Measure": "answers",
-    "Reader": "remote",
-    "RemoteError": "remote",
+    "Reader": "telling.remote",
+    "RemoteError": "telling.remote",
     "Row": "answers",
     "RowId": "answers",
     "Series": "answers",
-    "Table": "tables",
+    "Table": "telling.tables",
     "Target": "answers",
-    "estimate": "offline",
+    "estimate": "analysis.offline",
 }
 
 

@@ -18,7 +18,7 @@ import uvloop
 from benchmarks.ingest_servers import COLLECTION, batch
 from deniable_aggregator.ingest import Batcher, Board, Calendar, Door, FlushSettings
 from deniable_aggregator.ingest.rows import Batch
-from deniable_aggregator.server import layout_of
+from deniable_aggregator.serving.server import layout_of
 from deniable_aggregator.store import EmbeddedStore, Store
 
 _REPORTS = 20

@@ -18,13 +18,13 @@ from deniable import Collection, Metric
 from deniable.kinds import KINDS, Quantity
 from deniable.mechanisms import MECHANISMS, Laplace
 from deniable.payload import Bitmap, Integer, Symbol, Vector
-from deniable_aggregator import terminal
+from deniable_aggregator.analysis.query import Answer
+from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Estimate, Measure, Target, answer
-from deniable_aggregator.messages import estimate_message
 from deniable_aggregator.planning.check import findings
-from deniable_aggregator.query import Answer
-from deniable_aggregator.tables import Table
-from deniable_aggregator.windows import windowed
+from deniable_aggregator.telling import terminal
+from deniable_aggregator.telling.messages import estimate_message
+from deniable_aggregator.telling.tables import Table
 from planning.everything import EVERYTHING
 from support.asked import asked
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from deniable import Collection
+from deniable_aggregator.analysis.catalog import Catalog, NotKnownError
+from deniable_aggregator.analysis.query import Analyst, Query
 from deniable_aggregator.answers import answer
-from deniable_aggregator.catalog import Catalog, NotKnownError
-from deniable_aggregator.query import Analyst, Query
 from deniable_aggregator.store import CounterKey, Store
 from support.stored import put, stored
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from deniable import Collection, Metric
 from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable_aggregator.analysis.windows import scaled, windowed
 from deniable_aggregator.answers import Target, answer
-from deniable_aggregator.windows import scaled, windowed
 
 Counters = NDArray[np.int64]
 

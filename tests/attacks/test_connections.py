@@ -20,8 +20,8 @@ from benchmarks.hostile_wire import Wire, framed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from deniable import Collection
-from deniable_aggregator import server as serving_module
-from deniable_aggregator.connections import Guard
+from deniable_aggregator.serving import server as serving_module
+from deniable_aggregator.serving.connections import Guard
 from support import aggregators
 from support.aggregator_server import Client, connected, request, serving
 from support.aggregators import EXACT, running

@@ -25,11 +25,11 @@ from deniable.mechanisms import MECHANISMS, Gaussian
 from deniable.mechanisms._entries import pack
 from deniable.payload import Bitmap, Integer, Symbol, Vector
 from deniable.rows import encode_rows, encode_wide_rows
+from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import Measure, answer
-from deniable_aggregator.cli import main
+from deniable_aggregator.commands import main
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.rows import Batch, Rows, Table, faults
-from deniable_aggregator.offline import accumulate
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.store import Window

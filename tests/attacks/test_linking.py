@@ -29,7 +29,7 @@ from deniable.mechanisms import (
     SubsetSelection,
 )
 from deniable.randomness import word
-from deniable_aggregator.cli import main
+from deniable_aggregator.commands import main
 from deniable_aggregator.planning.check import findings, linked
 from support.asked import LINKABLE, asked
 

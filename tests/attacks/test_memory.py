@@ -18,13 +18,13 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from deniable.payload import Bitmap, Symbol, Vector
 from deniable.v1 import estimate_service_pb2, estimate_service_pb2_grpc
 from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest, WideRow
-from deniable_aggregator import server as serving_module
-from deniable_aggregator.answering import answering
-from deniable_aggregator.calls import Calls
-from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.ingest import Calendar, Door, Layout
 from deniable_aggregator.ingest.bounds import bound_of
-from deniable_aggregator.server import Server, Settings
+from deniable_aggregator.serving import server as serving_module
+from deniable_aggregator.serving.answering import answering
+from deniable_aggregator.serving.calls import Calls
+from deniable_aggregator.serving.server import Server, Settings
 from support.aggregator_server import (
     COLLECTION,
     DAY,

@@ -21,15 +21,15 @@ import pytest
 from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
+from deniable_aggregator.analysis.catalog import Catalog
+from deniable_aggregator.analysis.prices import MOST, Price, TooDearError
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.remembered import Remembered, state_of
+from deniable_aggregator.analysis.turns import SLICE
 from deniable_aggregator.answers import answer, row_count
-from deniable_aggregator.catalog import Catalog
-from deniable_aggregator.estimate_service import EstimateService
-from deniable_aggregator.prices import MOST, Price, TooDearError
-from deniable_aggregator.query import Analyst
-from deniable_aggregator.questions import Questions
-from deniable_aggregator.remembered import Remembered, state_of
+from deniable_aggregator.serving.estimate_service import EstimateService
 from deniable_aggregator.store import Store
-from deniable_aggregator.turns import SLICE
+from deniable_aggregator.telling.questions import Questions
 from support.aggregator_server import DAY, connected, request
 from support.aggregators import DESK, EXACT, running
 from support.site import Running

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from deniable_aggregator.prices import MOST
-from deniable_aggregator.turns import BusyError, Turns
+from deniable_aggregator.analysis.prices import MOST
+from deniable_aggregator.analysis.turns import BusyError, Turns
 
 
 class Asking:

@@ -24,7 +24,7 @@ from deniable.memo import Memo
 from deniable.testing import TestClient, _decoded
 from deniable.transcript import read
 from deniable_aggregator.planning.check import composed, findings
-from deniable_aggregator.reveals import reveals
+from deniable_aggregator.telling.reveals import reveals
 from support.commands import ROOT
 from support.device import SEALING, Device, Stumbling
 from support.toys import TOYS

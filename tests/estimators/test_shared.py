@@ -11,9 +11,9 @@ from tools.window_coverage import asked
 
 from deniable import Metric
 from deniable.mechanisms import Memoized, RandomizedResponse
+from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Target
 from deniable_aggregator.estimators._shared import largest
-from deniable_aggregator.windows import windowed
 
 EPOCHS = 30
 

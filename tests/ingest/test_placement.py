@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from deniable_aggregator.processors import Accounts, Placement, accounts, placing, take_turns
+from deniable_aggregator.serving.processors import Accounts, Placement, accounts, placing, take_turns
 
 
 class Linux:

@@ -13,10 +13,10 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from deniable import Collection
-from deniable_aggregator.answering import answering
-from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.ingest import FlushSettings, Layout
-from deniable_aggregator.server import Server, Settings, layout_of
+from deniable_aggregator.serving.answering import answering
+from deniable_aggregator.serving.server import Server, Settings, layout_of
 from deniable_aggregator.store import EmbeddedStore, ShardMismatch, Store, StoreUnavailable
 from support.aggregator_server import COLLECTION, LAYOUT, connected, counted, request, serving, store_of
 from support.waiting import PATIENCE, until

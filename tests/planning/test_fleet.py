@@ -15,7 +15,7 @@ from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.answers import answer
 from deniable_aggregator.ingest.batcher import FlushSettings
 from deniable_aggregator.planning import fleet
-from deniable_aggregator.server import Server, layout_of
+from deniable_aggregator.serving.server import Server, layout_of
 from deniable_aggregator.store import CounterKey
 from planning.everything import EVERYTHING, populations
 from support.aggregator_server import EPOCH, serving

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deniable.mechanisms import RandomizedResponse
-from deniable_aggregator.cli import main
+from deniable_aggregator.commands import main
 from planning.everything import EVERYTHING, TEXT
 from support.commands import EDITOR, deniable, serving, told
 from support.waiting import PATIENCE

@@ -10,8 +10,8 @@ import pytest
 from deniable import Metric, Report
 from deniable.kinds import KINDS
 from deniable.mechanisms import MECHANISMS
+from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import Target, answer, truth
-from deniable_aggregator.offline import accumulate
 from deniable_aggregator.planning.population import Population
 from deniable_aggregator.planning.simulate import randomized, simulate
 from planning.everything import EVERYTHING, VALUES, populations

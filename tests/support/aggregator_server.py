@@ -27,7 +27,7 @@ from deniable.v1.report_service_pb2 import (
     WideRow,
 )
 from deniable_aggregator.ingest import Calendar, Layout
-from deniable_aggregator.server import Server, Settings
+from deniable_aggregator.serving.server import Server, Settings
 from deniable_aggregator.store import CounterKey, EmbeddedStore
 from support.waiting import PATIENCE
 

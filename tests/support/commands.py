@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from deniable_aggregator.cli import main
+from deniable_aggregator.commands import main
 from support.waiting import PATIENCE
 
 __all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving", "told"]

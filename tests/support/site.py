@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
 from deniable import Collection
-from deniable_aggregator.catalog import Catalog
-from deniable_aggregator.estimate_service import estimates_of
-from deniable_aggregator.query import Truth, analyst_of
-from deniable_aggregator.server import Server, Settings, layout_of
+from deniable_aggregator.analysis.catalog import Catalog
+from deniable_aggregator.analysis.query import Truth, analyst_of
+from deniable_aggregator.serving.estimate_service import estimates_of
+from deniable_aggregator.serving.server import Server, Settings, layout_of
 from deniable_aggregator.web import Site
 from support.programs import program
 from support.stored import put

@@ -15,8 +15,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from deniable import Client, Collection, Consent, Credentials
 from deniable.upload import METHOD
-from deniable_aggregator.access import Access
-from deniable_aggregator.remote import Reader, RemoteError
+from deniable_aggregator.serving.access import Access
+from deniable_aggregator.telling.remote import Reader, RemoteError
 from support.commands import EDITOR, serving, told
 from support.endpoints import TLS
 from support.waiting import PATIENCE, soon

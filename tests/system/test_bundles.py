@@ -10,8 +10,8 @@ import pytest
 
 from deniable import Client, Collection, CollectionError, Consent
 from deniable.kinds import KINDS
-from deniable_aggregator.cli import main
-from deniable_aggregator.sources import Sources, collections_of
+from deniable_aggregator.commands import main
+from deniable_aggregator.serving.sources import Sources, collections_of
 from support.commands import ROOT, serving, told
 from support.toys import TOYS
 from support.waiting import soon

@@ -18,7 +18,7 @@ import pytest
 import deniable as sdk
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.cli import main
+from deniable_aggregator.commands import main
 from support.commands import COMMAND, EDITOR, deniable, serving, told
 from support.waiting import PATIENCE, soon
 

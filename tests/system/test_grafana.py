@@ -115,7 +115,7 @@ def test_compose_fits_together() -> None:
 
 def test_the_command_of_the_container_is_one_that_there_is() -> None:
     """Its arguments are those that `deniable serve` takes."""
-    from deniable_aggregator.cli import _parser
+    from deniable_aggregator.commands import _parser
 
     compose = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
     options = _parser().parse_args(compose["services"]["aggregator"]["command"].split())

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, Route, expect
 import deniable as sdk
 from deniable import Collection, Metric
 from deniable_aggregator import Reader
-from deniable_aggregator.offline import accumulate
+from deniable_aggregator.analysis.offline import accumulate
 from support import commands
 from support.site import Running, browser, running, watched
 from support.waiting import PATIENCE
@@ -218,7 +218,7 @@ GRAFANA = "([value, places]) => (Math.round(value * 10 ** places) / 10 ** places
 def test_grafana_formats_any_number_as_the_rule_does(page: Page) -> None:
     """Ten thousand numbers of all sizes and signs, with as many decimals as there can be."""
     from deniable_aggregator.answers import Measure
-    from deniable_aggregator.digits import DECIMALS, text
+    from deniable_aggregator.telling.digits import DECIMALS, text
 
     generator = np.random.default_rng(11)
     size = 10.0 ** generator.uniform(-9, 8, 10_000)

@@ -21,8 +21,8 @@ from deniable.outbox import Batch
 from deniable.upload import METHOD, ONCE
 from deniable_aggregator import Reader
 from deniable_aggregator.answers import headings
-from deniable_aggregator.digits import DECIMALS, decimals
 from deniable_aggregator.planning.fleet import reported
+from deniable_aggregator.telling.digits import DECIMALS, decimals
 from support.commands import ROOT
 from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules, scraping, served
 from support.waiting import PATIENCE, soon

@@ -16,10 +16,10 @@ from playwright.sync_api import expect
 
 from deniable import Collection
 from deniable_aggregator import Reader
+from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Target
 from deniable_aggregator.planning.simulate import simulate
-from deniable_aggregator.terminal import estimates
-from deniable_aggregator.windows import windowed
+from deniable_aggregator.telling.terminal import estimates
 from support.site import Running, browser, running
 from support.toy import known
 from support.waiting import PATIENCE

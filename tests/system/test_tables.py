@@ -17,7 +17,7 @@ import pytest
 
 from deniable import Collection
 from deniable_aggregator import Reader, RemoteError, Table
-from deniable_aggregator.tables import COLUMNS
+from deniable_aggregator.telling.tables import COLUMNS
 from support.commands import COMMAND, ROOT, told
 from support.site import Running, running
 from support.waiting import PATIENCE

@@ -18,13 +18,13 @@ import pytest
 
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
-from deniable_aggregator.answering import answering
 from deniable_aggregator.ingest import Board
-from deniable_aggregator.nursery import Child, Nursery
-from deniable_aggregator.server import Settings
-from deniable_aggregator.sources import Sources
+from deniable_aggregator.serving.answering import answering
+from deniable_aggregator.serving.nursery import Child, Nursery
+from deniable_aggregator.serving.server import Settings
+from deniable_aggregator.serving.sources import Sources
+from deniable_aggregator.serving.workers import Program, Supervisor
 from deniable_aggregator.store import CounterKey
-from deniable_aggregator.workers import Program, Supervisor
 from support.aggregator_server import DAY, Client, connected, request
 from support.aggregators import EXACT, NURSE, Aggregator, connections, gone, running
 from support.commands import EDITOR, deniable

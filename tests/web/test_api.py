@@ -19,8 +19,8 @@ from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator import Reader
-from deniable_aggregator.query import Analyst
-from deniable_aggregator.server import layout_of
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.serving.server import layout_of
 from support.site import Running, running
 from support.waiting import PATIENCE
 

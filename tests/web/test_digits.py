@@ -8,7 +8,7 @@ import pytest
 
 from deniable import Collection
 from deniable_aggregator.answers import Measure, headings
-from deniable_aggregator.digits import decimals, text
+from deniable_aggregator.telling.digits import decimals, text
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from scipy import stats
 from deniable import Collection
 from deniable.kinds import KINDS
 from deniable.odds import believed
-from deniable_aggregator.reveals import reveals
+from deniable_aggregator.telling.reveals import reveals
 from support.asked import LINKABLE
 
 KINDS_PARAMETERS = {

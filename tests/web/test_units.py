@@ -12,7 +12,7 @@ import pytest
 
 from deniable import Collection
 from deniable_aggregator import Reader
-from deniable_aggregator.terminal import estimates
+from deniable_aggregator.telling.terminal import estimates
 from support.site import Running, running
 from support.waiting import PATIENCE
 

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from deniable import Collection
+from deniable_aggregator.analysis.catalog import Catalog
+from deniable_aggregator.analysis.query import Answer, Query, analyst_of
 from deniable_aggregator.answers import Target, truth
-from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.demo.fleet import Fleet
-from deniable_aggregator.digits import decimals, text
-from deniable_aggregator.estimate_service import estimates_of
 from deniable_aggregator.planning.truth import Truth
-from deniable_aggregator.query import Answer, Query, analyst_of
-from deniable_aggregator.server import Server, Settings, layout_of
-from deniable_aggregator.terminal import Progress, table
+from deniable_aggregator.serving.estimate_service import estimates_of
+from deniable_aggregator.serving.server import Server, Settings, layout_of
+from deniable_aggregator.telling.digits import decimals, text
+from deniable_aggregator.telling.terminal import Progress, table
 from deniable_aggregator.web import Site
 
 __all__ = ["run"]

@@ -20,7 +20,7 @@ from deniable import Column, Metric
 from deniable.kinds import Set
 from deniable.payload import PAYLOAD_BITS
 from deniable.randomness import WORD
-from deniable_aggregator.offline import added
+from deniable_aggregator.analysis.offline import added
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.population import Population
 

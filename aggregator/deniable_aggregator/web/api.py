@@ -11,10 +11,10 @@
 Choices are parameters: last, last_epoch, confidence, target, rows, trend, and segment.NAME=VALUE. Every answer has
 an ETag that changes when it does: who has it asks again with If-None-Match, which costs next to nothing.
 
-A question has a price that is known before anything is read (`prices.py`). One above the bound is answered with 422
-and with what would fit: fewer epochs, of which last and last_epoch choose the next ones, or one metric. Questions
-wait for their turn (`turns.py`); 429 says that too many wait already. 400 is for what can not be asked, and 404 for
-what is not known. All of them come with a reason, as {"error": {"code", "status", "message"}}.
+A question has a price that is known before anything is read (`analysis/prices.py`). One above the bound is answered
+with 422 and with what would fit: fewer epochs, of which last and last_epoch choose the next ones, or one metric.
+Questions wait for their turn (`analysis/turns.py`); 429 says that too many wait already. 400 is for what can not be
+asked, and 404 for what is not known. All of them come with a reason, as {"error": {"code", "status", "message"}}.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.catalog import NotKnownError
-from deniable_aggregator.messages import collection_message
-from deniable_aggregator.prices import TooDearError
-from deniable_aggregator.query import MOST_EPOCHS, Analyst
-from deniable_aggregator.questions import Questions
+from deniable_aggregator.analysis.catalog import NotKnownError
+from deniable_aggregator.analysis.prices import TooDearError
+from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst
+from deniable_aggregator.analysis.turns import BusyError
 from deniable_aggregator.store import StoreError
-from deniable_aggregator.tables import Table
-from deniable_aggregator.turns import BusyError
+from deniable_aggregator.telling.messages import collection_message
+from deniable_aggregator.telling.questions import Questions
+from deniable_aggregator.telling.tables import Table
 from deniable_aggregator.web.health import Health
 
 __all__ = ["Api"]

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from deniable_aggregator.ingest import IngestStats, Layout
-from deniable_aggregator.server import Aggregator
+from deniable_aggregator.serving.server import Aggregator
 from deniable_aggregator.store import StoreError, StoreStatus, Window
 
 __all__ = ["Fleet", "Health", "State"]

@@ -23,11 +23,11 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from deniable_aggregator.catalog import Catalog
-from deniable_aggregator.digits import decimals
+from deniable_aggregator.analysis.catalog import Catalog
+from deniable_aggregator.analysis.query import Analyst, Answer, Query
 from deniable_aggregator.ingest import Histogram, IngestStats
-from deniable_aggregator.query import Analyst, Answer, Query
 from deniable_aggregator.store import StoreError
+from deniable_aggregator.telling.digits import decimals
 from deniable_aggregator.web.health import VERSION, Fleet, Health, State
 
 __all__ = ["Metrics"]

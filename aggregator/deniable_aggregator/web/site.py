@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from deniable_aggregator.query import Analyst
-from deniable_aggregator.server import Aggregator
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.serving.server import Aggregator
 from deniable_aggregator.store import Store
 from deniable_aggregator.web.api import Api
 from deniable_aggregator.web.health import Health

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
+from deniable_aggregator.analysis.catalog import Catalog, NotKnownError
+from deniable_aggregator.analysis.counters import Counters, Segments
+from deniable_aggregator.analysis.prices import estimating, reading
+from deniable_aggregator.analysis.remembered import Remembered, state_of
+from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
+from deniable_aggregator.analysis.windows import Windowed, windowed
 from deniable_aggregator.answers import Estimate, Row, RowId, Series, Target, answer, consistent, leading
-from deniable_aggregator.catalog import Catalog, NotKnownError
-from deniable_aggregator.counters import Counters, Segments
-from deniable_aggregator.prices import estimating, reading
-from deniable_aggregator.remembered import Remembered, state_of
 from deniable_aggregator.store import Store
-from deniable_aggregator.turns import SLICE, Turn, Turns
-from deniable_aggregator.windows import Windowed, windowed
 
 __all__ = ["Analyst", "Answer", "Overview", "Point", "Query", "Trend", "Truth", "analyst_of"]
 

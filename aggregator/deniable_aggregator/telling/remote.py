@@ -11,7 +11,7 @@ import grpc
 from deniable import Credentials
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.tables import Table
+from deniable_aggregator.telling.tables import Table
 
 __all__ = ["Reader", "RemoteError"]
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from deniable_aggregator.tables import Table
+from deniable_aggregator.telling.tables import Table
 
 __all__ = ["Progress", "bar", "estimates", "redrawn", "table"]
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from deniable_aggregator.catalog import Catalog
-    from deniable_aggregator.server import AddService
+    from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.serving.server import AddService
 
 __all__ = ["answering"]
 
 
 def answering(catalog: Catalog) -> Sequence[AddService]:
     """What has a server answer questions about the collections of a catalog."""
-    from deniable_aggregator.estimate_service import estimates_of
-    from deniable_aggregator.query import analyst_of
+    from deniable_aggregator.analysis.query import analyst_of
+    from deniable_aggregator.serving.estimate_service import estimates_of
 
     return [estimates_of(analyst_of(catalog))]

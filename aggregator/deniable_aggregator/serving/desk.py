@@ -22,7 +22,7 @@ import grpc
 
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.ingest import Layout
-from deniable_aggregator.server import AddService, Settings
+from deniable_aggregator.serving.server import AddService, Settings
 from deniable_aggregator.store import Store
 
 __all__ = ["ASKER", "Desk", "asker_of", "passing"]

@@ -20,7 +20,7 @@ from deniable import Metric, linkage
 from deniable.kinds import Boolean
 from deniable.odds import believed
 from deniable_aggregator.answers import Measure
-from deniable_aggregator.digits import text
+from deniable_aggregator.telling.digits import text
 
 __all__ = ["reveals"]
 

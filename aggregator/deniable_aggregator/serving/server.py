@@ -22,11 +22,6 @@ from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from grpc_reflection.v1alpha import reflection
 
 from deniable.collection import Collection
-from deniable_aggregator.access import Access
-from deniable_aggregator.calls import Calls
-from deniable_aggregator.connections import Guard, places
-from deniable_aggregator.giving_back import keep_giving_back
-from deniable_aggregator.health import Health
 from deniable_aggregator.ingest import (
     NAME,
     Batcher,
@@ -39,6 +34,11 @@ from deniable_aggregator.ingest import (
     ReportService,
 )
 from deniable_aggregator.ingest.bounds import most_bytes
+from deniable_aggregator.serving.access import Access
+from deniable_aggregator.serving.calls import Calls
+from deniable_aggregator.serving.connections import Guard, places
+from deniable_aggregator.serving.giving_back import keep_giving_back
+from deniable_aggregator.serving.health import Health
 from deniable_aggregator.store import Durability, EmbeddedStore, Level, Store, StoreError
 
 __all__ = ["AddService", "Aggregator", "Attachment", "Server", "Settings", "ended", "fastest_loop", "layout_of"]

@@ -9,10 +9,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.analysis.query import Answer, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, Series, Target, headings, view
-from deniable_aggregator.digits import decimals, text
-from deniable_aggregator.query import Answer, Overview, Query, Trend
-from deniable_aggregator.reveals import reveals
+from deniable_aggregator.telling.digits import decimals, text
+from deniable_aggregator.telling.reveals import reveals
 
 __all__ = ["collection_message", "estimate_message", "overview_message", "query_of"]
 

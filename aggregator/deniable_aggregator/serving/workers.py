@@ -34,14 +34,22 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from deniable import CollectionError
-from deniable_aggregator.catalog import Catalog
-from deniable_aggregator.connections import raise_file_limit
-from deniable_aggregator.desk import Desk, passing
+from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
-from deniable_aggregator.nursery import Child, Nursery, call_this
-from deniable_aggregator.processors import Placement, placing, processors_of, take_turns
-from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
-from deniable_aggregator.sources import Sources, Texts, collections_of
+from deniable_aggregator.serving.connections import raise_file_limit
+from deniable_aggregator.serving.desk import Desk, passing
+from deniable_aggregator.serving.nursery import Child, Nursery, call_this
+from deniable_aggregator.serving.processors import Placement, placing, processors_of, take_turns
+from deniable_aggregator.serving.server import (
+    AddService,
+    Attachment,
+    Server,
+    Settings,
+    ended,
+    fastest_loop,
+    layout_of,
+)
+from deniable_aggregator.serving.sources import Sources, Texts, collections_of
 from deniable_aggregator.store import Durability, EmbeddedStore, Store, StoreError
 
 __all__ = ["Orders", "Program", "Supervisor", "be", "serve"]

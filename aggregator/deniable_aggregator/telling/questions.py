@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.messages import estimate_message, overview_message, query_of
-from deniable_aggregator.prices import Price, telling
-from deniable_aggregator.query import MOST_EPOCHS, Analyst, Answer
-from deniable_aggregator.turns import SLICE, Turn
+from deniable_aggregator.analysis.prices import Price, telling
+from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst, Answer
+from deniable_aggregator.analysis.turns import SLICE, Turn
+from deniable_aggregator.telling.messages import estimate_message, overview_message, query_of
 
 __all__ = ["Questions"]
 

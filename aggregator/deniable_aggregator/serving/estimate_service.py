@@ -11,15 +11,15 @@ import grpc
 
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.catalog import NotKnownError
-from deniable_aggregator.desk import asker_of
-from deniable_aggregator.messages import collection_message
-from deniable_aggregator.prices import TooDearError
-from deniable_aggregator.query import Analyst
-from deniable_aggregator.questions import Questions
-from deniable_aggregator.server import AddService
+from deniable_aggregator.analysis.catalog import NotKnownError
+from deniable_aggregator.analysis.prices import TooDearError
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.turns import BusyError
+from deniable_aggregator.serving.desk import asker_of
+from deniable_aggregator.serving.server import AddService
 from deniable_aggregator.store import Store, StoreError
-from deniable_aggregator.turns import BusyError
+from deniable_aggregator.telling.messages import collection_message
+from deniable_aggregator.telling.questions import Questions
 
 __all__ = ["EstimateService", "estimates_of"]
 

@@ -1,0 +1,54 @@
+"""The `deniable` command: one file a subcommand; exit code 0, or a one-line error and 2.
+
+A subcommand loads what it needs when it is run: `check` no server, `ledger` no statistics.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from deniable import CollectionError, StateError, UnknownMetricError
+from deniable_aggregator.commands import audit, bundle, check, codegen, demo, estimates, ledger, serve, simulate
+from deniable_aggregator.commands._command import UsageError
+
+__all__ = ["main"]
+
+_COMMANDS = (demo, serve, estimates, check, bundle, audit, simulate, ledger, codegen)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand."""
+    options = _parser().parse_args(arguments)
+    options.alone = arguments is None
+    try:
+        options.run(options)
+    except _told() as error:
+        print(f"deniable: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    return 0
+
+
+def _told() -> tuple[type[Exception], ...]:
+    """The errors that are told in a line; of rooms that have not been loaded none can have been raised."""
+    found: list[type[Exception]] = [CollectionError, UnknownMetricError, StateError, UsageError, OSError]
+    for room, name in (
+        ("planning.fleet", "FleetError"),
+        ("planning.truth", "TruthError"),
+        ("telling.remote", "RemoteError"),
+        ("store", "StoreError"),
+    ):
+        if loaded := sys.modules.get(f"deniable_aggregator.{room}"):
+            found.append(getattr(loaded, name))
+    return tuple(found)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="deniable", description="Telemetry that the people it counts can deny.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for each in _COMMANDS:
+        each.add(commands)
+    return parser

@@ -1,0 +1,55 @@
+"""What the files of commands share: how a command is told, and what several of them take."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["ENDPOINT", "PAGE", "Parser", "UsageError", "add_http", "command", "positive"]
+
+ENDPOINT = "127.0.0.1:8470"
+PAGE = "127.0.0.1:8471"
+Parser = argparse.ArgumentParser
+
+
+class UsageError(Exception):
+    """What was asked for can not be done; the message says what can."""
+
+
+def command(commands: Any, name: str, run: Callable[[Any], None], what: str, example: str) -> Parser:
+    parser: Parser = commands.add_parser(
+        name,
+        help=what,
+        description=what[0].upper() + what[1:] + ".",
+        epilog=f"example:\n    deniable {name} {example}".rstrip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
+    return value
+
+
+def add_http(parser: Parser) -> None:
+    parser.add_argument(
+        "--http",
+        default=PAGE,
+        type=_address,
+        metavar="HOST:PORT",
+        help="where the page, its API and /metrics are, for anybody who can reach it; or off (%(default)s)",
+    )
+
+
+def _address(text: str) -> str | None:
+    if text == "off":
+        return None
+    host, colon, port = text.rpartition(":")
+    if not (host and colon and port.isdigit()):
+        raise argparse.ArgumentTypeError(f"takes HOST:PORT, such as {PAGE}, or off, not {text!r}")
+    return text

@@ -1,0 +1,27 @@
+"""`deniable demo`: a simulated fleet against a real aggregator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deniable_aggregator.commands._command import ENDPOINT, add_http, command, positive
+
+__all__ = ["add"]
+
+
+def add(commands: Any) -> None:
+    """Its options."""
+    parser = command(commands, "demo", run, "a simulated fleet against a real aggregator", "--devices 10000")
+    parser.add_argument("--devices", type=positive, default=10_000, help="how many devices report (10,000)")
+    parser.add_argument("--once", action="store_true", help="exit after the table")
+    parser.add_argument("--listen", default=ENDPOINT, help=f"where to serve ({ENDPOINT})")
+    add_http(parser)
+
+
+def run(options: Any) -> None:
+    """What it does."""
+    import asyncio
+
+    from deniable_aggregator import demo
+
+    asyncio.run(demo.run(options.devices, options.once, options.listen, options.http))

@@ -1,0 +1,138 @@
+"""`deniable serve`: the aggregator."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
+
+if TYPE_CHECKING:
+    from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.store import Durability
+    from deniable_aggregator.web import Site
+
+__all__ = ["add"]
+
+
+def add(commands: Any) -> None:
+    """Its options."""
+    parser = command(commands, "serve", run, "the aggregator", "metrics.toml --data ./deniable-data")
+    parser.add_argument(
+        "collections",
+        nargs="+",
+        type=Path,
+        metavar="COLLECTION",
+        help="collection files, or directories of them, with the files that they name; read again on SIGHUP, "
+        "directories also when any of them changes",
+    )
+    parser.add_argument(
+        "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
+    )
+    add_http(parser)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--redis",
+        metavar="URL",
+        help="a Redis or Valkey of one's own: redis://HOST:PORT/DB, rediss://, unix:///PATH, "
+        "redis+sentinel://HOST:PORT,.../SERVICE, redis+cluster://HOST:PORT,...",
+    )
+    where.add_argument(
+        "--data", type=Path, default=Path("deniable-data"), help="directory of the embedded store (%(default)s)"
+    )
+    parser.add_argument(
+        "--durability",
+        type=_durability,
+        default="fsync",
+        metavar="memory|fsync|replicated[:N]",
+        help="what a batch has to have survived before it is acknowledged, with --redis (%(default)s)",
+    )
+    parser.add_argument(
+        "--workers", type=positive, default=1, help="processes that take reports (%(default)s); best one a processor"
+    )
+    parser.add_argument(
+        "--shards",
+        type=positive,
+        default=1,
+        help="parts that the counters are spread over, for a Redis Cluster; a store keeps to them (%(default)s)",
+    )
+    parser.add_argument("--grace", type=float, default=20.0, help="seconds for draining on SIGTERM (%(default)g)")
+    _add_access(parser)
+
+
+def _add_access(parser: Parser) -> None:
+    for name, what in (
+        ("--tls-cert", "certificate chain (PEM): only TLS is spoken then"),
+        ("--tls-key", "the certificate's private key (PEM)"),
+        ("--tls-client-ca", "certificates (PEM) of which one must have signed a client's"),
+        ("--tokens", "bearer tokens that are let in: lines of report or read, and a token's SHA-256"),
+    ):
+        parser.add_argument(name, type=Path, metavar="FILE", help=what)
+
+
+def _durability(text: str) -> Durability:
+    from deniable_aggregator.store import Durability, Level
+
+    level, colon, replicas = text.partition(":")
+    try:
+        if colon and level != Level.REPLICATED.value:
+            raise ValueError(text)
+        return Durability(Level(level), int(replicas) if colon else 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"is memory, fsync, replicated or replicated:N, not {text!r}") from None
+
+
+def run(options: Any) -> None:
+    """What it does."""
+    from deniable_aggregator.serving.access import Access
+    from deniable_aggregator.serving.answering import answering
+    from deniable_aggregator.serving.server import Settings
+    from deniable_aggregator.serving.sources import Sources
+    from deniable_aggregator.serving.workers import Program, Supervisor, serve
+    from deniable_aggregator.store import Level
+
+    if options.durability.level is not Level.FSYNC and not options.redis:
+        raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
+    data = None if options.redis else options.data
+    try:
+        access = Access(options.tls_cert, options.tls_key, options.tls_client_ca, options.tokens)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    settings = Settings(
+        listen=options.listen,
+        data_dir=data,
+        redis_url=options.redis,
+        board=data / "board" if data else None,
+        durability=options.durability,
+        shards=options.shards,
+        grace=options.grace,
+        access=access,
+    )
+    program = Program(settings, Sources(tuple(options.collections)), answering)
+    supervisor = Supervisor(program, options.workers)
+    site = _site(options.http, supervisor.catalog) if options.http else None
+    if site:
+        supervisor.attach(site.beside)
+
+    def ready() -> None:
+        names = ", ".join(sorted({collection.name for collection in supervisor.catalog.collections()}))
+        print(
+            f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}", flush=True
+        )
+        if site:
+            print(f"the page is at {site.url}", flush=True)
+        if access.costs_more():
+            print(
+                "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA", file=sys.stderr
+            )
+
+    serve(supervisor, ready, alone=options.alone)
+
+
+def _site(listen: str, catalog: Catalog) -> Site:
+    from deniable_aggregator.analysis.query import analyst_of
+    from deniable_aggregator.web import Site
+
+    return Site(listen, analyst_of(catalog))

@@ -1,0 +1,84 @@
+"""The import rules forbid what they say: each of them is broken in a copy of the tree, and found."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tools.check_imports import AGGREGATOR, ONLY_THERE, ROOMS, ROOT, RULES
+
+from support.waiting import PATIENCE
+
+HOUSE = Path("aggregator") / "deniable_aggregator"
+
+
+def forbidden() -> Iterator[tuple[str, str]]:
+    """A room, and what it must not import: of every rule, and of every pair of rooms."""
+    for part, names, _ in RULES:
+        inside = part / "deniable" if part.name == "client" else part
+        yield from ((str(inside.relative_to(ROOT)), name) for name in sorted(names))
+    for room in sorted(ROOMS):
+        for other in sorted({*ROOMS} - ROOMS[room] - {room}):
+            yield str(HOUSE / room), f"deniable_aggregator.{other}"
+        for name, rooms, _ in ONLY_THERE:
+            if f"{room}/" not in rooms:
+                yield str(HOUSE / room), name
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree's code, and the check."""
+    room = tmp_path_factory.mktemp("tree")
+    leave = shutil.ignore_patterns("__pycache__", "*.js", "*.css")
+    for part in ("client/deniable", "aggregator/deniable_aggregator", "tools"):
+        shutil.copytree(ROOT / part, room / part, ignore=leave)
+    return room
+
+
+def checked(copy: Path) -> subprocess.CompletedProcess[str]:
+    """What the check says of the copy."""
+    command = [sys.executable, str(copy / "tools" / "check_imports.py")]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def test_every_rule_that_is_broken_is_found(copy: Path) -> None:
+    """A file of its own for each: all are told, with their line, and nothing else is."""
+    assert (checked(copy).returncode, checked(copy).stdout) == (0, "import rules hold\n")
+    planted = []
+    for number, (room, name) in enumerate(forbidden()):
+        file = copy / room / f"planted_{number}.py"
+        file.write_text(f"import {name}\n")
+        planted.append((file, f"{file.relative_to(copy)}:1: imports {name}: "))
+    found = checked(copy)
+    for file, _ in planted:
+        file.unlink()
+    assert found.returncode
+    assert [where for _, where in planted if where not in found.stdout] == []
+    assert len(planted) > 100
+    assert all("planted_" in line for line in found.stdout.splitlines())
+
+
+def test_a_room_that_is_not_known_is_found(copy: Path) -> None:
+    """It has to say of which rooms it may know."""
+    room = copy / HOUSE / "attic"
+    room.mkdir()
+    (room / "__init__.py").write_text("")
+    found = checked(copy)
+    shutil.rmtree(room)
+    assert found.returncode
+    assert "attic/ is a room that ROOMS does not have" in found.stdout
+
+
+def test_no_room_knows_of_one_that_knows_of_it() -> None:
+    """There is an order in which all rooms could be built."""
+    known: set[str] = set()
+    while known < {*ROOMS}:
+        ready = {room for room, others in ROOMS.items() if others <= known} - known
+        assert ready, f"a circle among {sorted({*ROOMS} - known)}"
+        known |= ready
+    house = AGGREGATOR / "deniable_aggregator"
+    assert known == {path.parent.name for path in house.glob("*/__init__.py")}
