@@ -24,7 +24,7 @@ PACKAGES := chromium prometheus redis-server nghttp2-client
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test quick test-busy test-deep check bench proto lock format clean
+.PHONY: help demo system-tools test quick test-busy test-deep check bench proto promise lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -86,6 +86,9 @@ bench: $(READY) system-tools
 
 proto: $(PROTO_READY)
 	$(PROTO_VENV)/bin/python tools/generate_proto.py
+
+promise: $(READY)
+	$(BIN)/buf build --exclude-source-info -o proto/promised.json
 
 lock: $(READY)
 	for name in dev proto; do \

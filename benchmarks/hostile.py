@@ -149,9 +149,7 @@ def attacked(seconds: int, seed: int = 1) -> Found:
         server = Running("benchmarks.hostile", "--serve", room)
         try:
             (worker,) = (
-                pid
-                for pid in tree(server.pid)
-                if b"deniable_aggregator.workers" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                pid for pid in tree(server.pid) if Path(f"/proc/{pid}/comm").read_text() == "deniable-worker\n"
             )
             return asyncio.run(_attack(server.port, worker, seconds, seed))
         finally:

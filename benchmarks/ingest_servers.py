@@ -118,7 +118,7 @@ class _FreshReportService(ReportService):
 
 
 def take_as_new() -> None:
-    """Have the worker that this process is take every batch as a new one."""
+    """Have workers that are forked from this process take every batch as a new one."""
     replaced: Any = server
     replaced.ReportService = _FreshReportService
 
@@ -129,16 +129,6 @@ def nothing(catalog: Catalog) -> Sequence[server.AddService]:
     return []
 
 
-class _Fresh(workers.Supervisor):
-    """An aggregator whose workers take every batch as a new one."""
-
-    def _hire(self, settings: server.Settings) -> Any:
-        desk, hired = super()._hire(settings)
-        for worker in hired:
-            worker._module = "benchmarks.fresh_worker"  # noqa: SLF001
-        return desk, hired
-
-
 def _whole(directory: Path, number: int) -> None:
     directory.mkdir()
     file = directory / "metrics.toml"
@@ -146,7 +136,8 @@ def _whole(directory: Path, number: int) -> None:
     settings = server.Settings(listen="127.0.0.1:0", data_dir=directory / "data")
     from benchmarks.ingest_servers import nothing as findable  # the desk could not import it from __main__
 
-    supervisor = _Fresh(workers.Program(settings, Sources((file,)), findable), number)
+    take_as_new()  # workers are forked from this process
+    supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), findable), number)
     workers.serve(supervisor, lambda: say(supervisor.port))
 
 

@@ -6,6 +6,9 @@ import os
 
 from hypothesis import settings
 
+# Each process of a run has a processor at most: further threads of numpy's would wait for it, and spin meanwhile.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Machines are shared: no test fails for being slow. At the gate the same examples are tried every time.
 settings.register_profile("deniable", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("deniable")

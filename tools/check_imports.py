@@ -17,6 +17,11 @@ STATISTICS = {f"deniable_aggregator.{name}" for name in ("estimators", "answers"
 RULES: list[tuple[Path, set[str], str]] = [
     (CLIENT, {"numpy", "redis", "scipy", "deniable_aggregator"}, "the client has two dependencies"),
     (
+        CLIENT / "deniable/person",
+        {"grpc", "google", "socket", "urllib", "deniable.client", "deniable.upload", "deniable.v1"},
+        "who looks at a device needs no network",
+    ),
+    (
         AGGREGATOR / "deniable_aggregator/ingest",
         STATISTICS | {"deniable.kinds", "deniable.mechanisms"},
         "ingest knows four payload shapes and no mechanism",

@@ -39,8 +39,8 @@ from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
 __all__ = [
-    "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "cases", "cells_of", "exactly", "payloads_of",
-    "row_of", "sampled",
+    "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "alone", "cases", "cells_of", "drawn",
+    "exactly", "jointly", "payloads_of", "row_of", "sampled",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
@@ -162,7 +162,7 @@ def cases(epsilon: str) -> list[Case]:
 class Measured(NamedTuple):
     """What became of one row's intervals."""
 
-    label: str
+    key: str
     covered: float
     width: float
 
@@ -176,20 +176,22 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     if found is None:
         return None
     own = reports // len(case.metric.columns)
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE).rows
+    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
-    for row, true in zip(rows, _truths(case, reports), strict=True):
-        least, most = _possible(case.metric, row, reports)
-        measured.append(Measured(row.label, *_counting(found.p, found.q, own, (true - least) / (most - least))))
+    for row, heading, true in zip(rows.rows, rows.headings, _truths(case, reports), strict=True):
+        least, most = _possible(case.metric, row, heading.measure, reports)
+        measured.append(Measured(row.key, *_counting(found.p, found.q, own, (true - least) / (most - least))))
     return measured
 
 
 @lru_cache(maxsize=1024)
 def _counting(p: float, q: float, reports: int, share: float) -> tuple[float, float]:
     """How often the interval of a share holds it, and its mean width over the ideal one."""
-    low, high = _intervals(p, q, reports)
     rate = q + share * (p - q)
-    chance = binom.pmf(np.arange(reports + 1), reports, rate)
+    middle, reach = reports * rate, 40 + 12 * np.sqrt(reports * rate * (1 - rate))  # beyond lies less than 1e-25
+    counts = np.arange(max(int(middle - reach), 0), min(int(middle + reach), reports) + 1)
+    low, high = (ends[counts] for ends in _intervals(p, q, reports))
+    chance = binom.pmf(counts, reports, rate)
     ideal = min(2 * _Z * np.sqrt(rate * (1 - rate) / reports) / (p - q), 1.0)
     covered = chance[(low <= share + 1e-12) & (share - 1e-12 <= high)].sum()
     return float(covered), float(chance @ (high - low) / ideal)
@@ -220,22 +222,25 @@ def _truths(case: Case, reports: int) -> list[float]:
     everybody = [
         value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)
     ]
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE).rows
+    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
     true = truth(case.metric, everybody)
     times = reports / len(everybody)
-    return [each * times if row.measure is Measure.TOTAL else each for row, each in zip(rows, true, strict=True)]
+    return [
+        true[row] * times if heading.measure is Measure.TOTAL else true[row]
+        for row, heading in zip(rows.ids, rows.headings, strict=True)
+    ]
 
 
-def _possible(metric: Metric, row: Row, reports: int) -> tuple[float, float]:
+def _possible(metric: Metric, row: Row, measure: Measure, reports: int) -> tuple[float, float]:
     """The least and the greatest that a row can truly be."""
     match metric.kind:
         case Quantity() as kind:
             low, high = kind.ends
-            if row.label == DEVIATION:
+            if row.key == DEVIATION:
                 return 0.0, (high - low) / 2
-            times = reports if row.measure is Measure.TOTAL else 1
+            times = reports if measure is Measure.TOTAL else 1
             return low * times, high * times
-        case Ordinal(values) if row.measure is Measure.QUANTITY:
+        case Ordinal(values) if measure is Measure.QUANTITY:
             return 1.0, float(len(values))
         case Vector() as kind:
             return -float(kind.clip), float(kind.clip)
@@ -244,27 +249,47 @@ def _possible(metric: Metric, row: Row, reports: int) -> tuple[float, float]:
 
 def sampled(case: Case, reports: int, samples: int, generator: np.random.Generator) -> tuple[list[Measured], float]:
     """Every row over so many samples, and how often all of its simultaneous intervals hold."""
+    every = drawn(case, reports, samples, generator)
+    return alone(case, reports, every), jointly(case, reports, every)
+
+
+def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator) -> list[list[_Ints]]:
+    """So many samples."""
+    return list(_samples(case, reports, samples, generator))
+
+
+def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
+    """How often all simultaneous intervals of the samples hold."""
+    true = np.array(_truths(case, reports))
+    confidence, held = simultaneous(CONFIDENCE, len(true)), 0
+    for counters in samples:
+        rows = answer(case.metric, counters, confidence).rows
+        held += all(row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(rows, true, strict=True))
+    return held / len(samples)
+
+
+def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Measured]:
+    """Every row over the samples."""
     metric, true = case.metric, np.array(_truths(case, reports))
-    numbers, held = [], 0
-    for counters in _samples(case, reports, samples, generator):
+    numbers = []
+    for counters in samples:
         found = answer(metric, counters, CONFIDENCE)
         numbers.append([(row.value, row.low, row.high) for row in found.rows])
-        together = answer(metric, counters, simultaneous(CONFIDENCE, len(found.rows))).rows
-        held += all(
-            row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(together, true, strict=True)
-        )
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
-    least, most = np.transpose([_possible(metric, row, reports) for row in found.rows])
+    least, most = np.transpose(
+        [
+            _possible(metric, row, heading.measure, reports)
+            for row, heading in zip(found.rows, found.headings, strict=True)
+        ]
+    )
     covered = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=0)
-    power = np.array(
-        [2 if row.label == DEVIATION else 1 for row in found.rows]
-    )  # the estimate is the variance's root
+    power = np.array([2 if row.key == DEVIATION else 1 for row in found.rows])  # the estimate is the variance's root
     known = _spread(case, reports)
     spread = np.where(np.isnan(known), (value**power).std(axis=0), known)
     ideal = np.minimum(2 * _Z * spread, most**power - least)
     width = (high**power - low**power).mean(axis=0) / ideal
     rows = zip(found.rows, covered.tolist(), width.tolist(), strict=True)
-    return [Measured(row.label, *both) for row, *both in rows], held / samples
+    return [Measured(row.key, *both) for row, *both in rows]
 
 
 def _spread(case: Case, reports: int) -> _Floats:
@@ -273,9 +298,10 @@ def _spread(case: Case, reports: int) -> _Floats:
     An estimate is the mean of what each report says, and an answer to reports that are all the same is what one says.
     """
     metric, cells = case.metric, cells_of(case)
-    rows = answer(metric, _nothing(metric)).rows
-    unknown = [math.nan if row.label == DEVIATION else 0.0 for row in rows]
-    times = [reports if row.measure is Measure.TOTAL else 1 for row in rows]
+    empty = answer(metric, _nothing(metric))
+    rows = empty.rows
+    unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
+    times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
     mechanism = metric.columns[0].mechanism
     if len(metric.columns) > 1:
         return np.full(len(rows), math.nan)

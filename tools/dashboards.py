@@ -23,7 +23,7 @@ DECIMALS = (0, 2, 4, 6)
 Panel = dict[str, Any]
 
 ABOUT = 'collection="$collection", metric=~"$metric"'
-SHARE = '* on (instance, collection, metric, label) group_left () deniable_row_info{measure="share"}'
+SHARE = '* on (instance, collection, metric, series, key) group_left () deniable_row_info{measure="share"}'
 
 
 def query(expression: str, legend: str, ref: str, *, now: bool = False) -> Panel:
@@ -67,7 +67,7 @@ BAND = [
 
 def band(title: str, restriction: str, defaults: Panel, **more: Any) -> Panel:
     """An estimate over time, with its interval as a band."""
-    series = f'{{{ABOUT}, label="$label"}}'
+    series = f'{{{ABOUT}, key="$key"}}'
     families = (
         ("deniable_estimate", "estimate", "A"),
         ("deniable_estimate_upper_bound", "upper", "B"),
@@ -82,17 +82,17 @@ def band(title: str, restriction: str, defaults: Panel, **more: Any) -> Panel:
 def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = None) -> Panel:
     """The newest estimates of one measure, a row each, with the ends of their intervals."""
     rows = f'measure="{measure}"' + (f', decimals="{decimals}"' if decimals is not None else "")
-    join = f"* on (instance, collection, metric, label) group_left () deniable_row_info{{{rows}}}"
+    join = f"* on (instance, collection, metric, series, key) group_left () deniable_row_info{{{rows}}}"
     families = (
         ("deniable_estimate", "A"),
         ("deniable_estimate_lower_bound", "B"),
         ("deniable_estimate_upper_bound", "C"),
     )
     queries = [
-        query(f"max by (metric, label) ({name}{{{ABOUT}}} {join})", "", ref, now=True) for name, ref in families
+        query(f"max by (metric, series, key) ({name}{{{ABOUT}}} {join})", "", ref, now=True) for name, ref in families
     ]
     names = {"Value #A": "estimate", "Value #B": "from", "Value #C": "to"}
-    order = {name: place for place, name in enumerate(("metric", "label", *names))}
+    order = {name: place for place, name in enumerate(("metric", "series", "key", *names))}
     shaped = [
         {"id": "merge", "options": {}},
         {"id": "organize", "options": {"renameByName": names, "indexByName": order, "excludeByName": {"Time": True}}},
@@ -110,10 +110,10 @@ def answers() -> Panel:
             for decimals in DECIMALS[:3]
         ),
         band(
-            "$metric: $label",
+            "$metric: $key",
             SHARE,
             SHARES,
-            repeat="label",
+            repeat="key",
             repeatDirection="h",
             maxPerRow=2,
             about="The newest epoch that is well under way, and its 95% interval as a band.",
@@ -133,8 +133,9 @@ def answers() -> Panel:
             8,
             [
                 query(
-                    f"max by (metric, label) (collection_metric_label:deniable_interval_width{{{ABOUT}}} {SHARE})",
-                    "{{metric}}: {{label}}",
+                    "max by (metric, series, key) "
+                    f"(collection_metric_series_key:deniable_interval_width{{{ABOUT}}} {SHARE})",
+                    "{{metric}}: {{key}}",
                     "A",
                 )
             ],
@@ -148,10 +149,10 @@ def answers() -> Panel:
             9,
             [
                 query(
-                    f"max by (metric, label) (deniable_estimate{{{ABOUT}}} "
-                    "* on (instance, collection, metric, label) "
+                    f"max by (metric, series, key) (deniable_estimate{{{ABOUT}}} "
+                    "* on (instance, collection, metric, series, key) "
                     f'group_left () deniable_row_info{{measure="quantity", decimals="{decimals}"}})',
-                    "{{metric}}: {{label}}",
+                    "{{metric}}: {{key}}",
                     ref,
                 )
                 for decimals, ref in zip(DECIMALS, "ABCD", strict=True)
@@ -175,7 +176,7 @@ def answers() -> Panel:
     variables = [
         variable("collection", "label_values(deniable_metric_info, collection)"),
         variable("metric", 'label_values(deniable_metric_info{collection="$collection"}, metric)', several=True),
-        variable("label", f"label_values(deniable_row_info{{{ABOUT}}}, label)", several=True),
+        variable("key", f"label_values(deniable_row_info{{{ABOUT}}}, key)", several=True),
     ]
     return dashboard("deniable-answers", "Deniable: what the population answers", panels, variables)
 

@@ -87,8 +87,8 @@ def rows_of(case: Case, reports: int, samples: int) -> tuple[list[Measured], flo
 def line(case: Case, reports: int, samples: int) -> tuple[str, str | None]:
     """A line of the table, and one of the table of standard deviations."""
     found, joint, exact = rows_of(case, reports, samples)
-    deviation = [row for row in found if row.label == DEVIATION]
-    rows = [row for row in found if row.label != DEVIATION]
+    deviation = [row for row in found if row.key == DEVIATION]
+    rows = [row for row in found if row.key != DEVIATION]
     covered, width = [row.covered for row in rows], [row.width for row in rows]
     start = f"| {case.name} | {case.fleet.name} | {reports:,} |"
     own = f"{start} {min(covered):.2%} | {fmean(covered):.2%} | {fmean(width):.3f} | {max(width):.3f} | {joint:.2%} |"

@@ -126,7 +126,7 @@ def asked(epsilon: str) -> list[Case]:
 class Result(NamedTuple):
     """What became of one row's intervals."""
 
-    label: str
+    key: str
     covered: float
     width: float
     """The mean width."""
@@ -139,15 +139,17 @@ def measured(
 ) -> list[Result]:
     """Every row over so many samples, but for totals, which are means times a number."""
     values = [value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)]
-    true, numbers = truth(case.metric, values), []
+    numbers = []
     for counters in _samples(case, devices, epochs, samples, presence, generator):
-        rows = windowed(case.metric, counters, CONFIDENCE, Target.POPULATION).estimate.rows
-        numbers.append([(row.value, row.low, row.high) for row in rows])
+        found = windowed(case.metric, counters, CONFIDENCE, Target.POPULATION).estimate
+        numbers.append([(row.value, row.low, row.high) for row in found.rows])
+    known = truth(case.metric, values)
+    true = np.array([known[row] for row in found.ids])
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
-    held = ((low <= np.array(true) + 1e-9) & (np.array(true) - 1e-9 <= high)).mean(axis=0).tolist()
+    held = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=0).tolist()
     widths, ideals = (high - low).mean(axis=0).tolist(), (3.92 * value.std(axis=0)).tolist()
-    every = zip(rows, held, widths, ideals, strict=True)
-    return [Result(row.label, *found) for row, *found in every if row.measure is not Measure.TOTAL]
+    every = zip(found.rows, found.headings, held, widths, ideals, strict=True)
+    return [Result(row.key, *own) for row, heading, *own in every if heading.measure is not Measure.TOTAL]
 
 
 @dataclass(frozen=True)
@@ -318,7 +320,7 @@ def survey(samples: int, again: int) -> Iterator[dict[str, Any]]:
         rows = [row for *_, rows in own for row in rows]
         _, case, window, _ = min(own, key=lambda each: each[0])
         worst = measured(case, *window[1:3], again, window[3], np.random.default_rng(again))
-        mean = [row for row in rows if row.label != DEVIATION]
+        mean = [row for row in rows if row.key != DEVIATION]
         yield {
             "name": name,
             "devices": devices,

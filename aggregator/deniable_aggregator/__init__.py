@@ -9,18 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deniable_aggregator.answers import Estimate, Row, Target
+    from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
     from deniable_aggregator.offline import estimate
     from deniable_aggregator.remote import Reader, RemoteError
     from deniable_aggregator.tables import Table
 
-__all__ = ["Estimate", "Reader", "RemoteError", "Row", "Table", "Target", "estimate"]
+__all__ = [
+    "Estimate", "Heading", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
+    "estimate",
+]  # fmt: skip
 
 _ROOM = {
     "Estimate": "answers",
+    "Heading": "answers",
+    "Measure": "answers",
     "Reader": "remote",
     "RemoteError": "remote",
     "Row": "answers",
+    "RowId": "answers",
+    "Series": "answers",
     "Table": "tables",
     "Target": "answers",
     "estimate": "offline",

@@ -9,11 +9,10 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deniable import Charge, Collection, CollectionError, Credentials, StateError, UnknownMetricError
+from deniable import Collection, CollectionError, Credentials, StateError, UnknownMetricError
 
 if TYPE_CHECKING:
     from deniable_aggregator.catalog import Catalog
@@ -36,6 +35,7 @@ class _UsageError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand."""
     options = _parser().parse_args(arguments)
+    options.alone = arguments is None
     try:
         options.run(options)
     except _told() as error:
@@ -68,6 +68,7 @@ def _parser() -> _Parser:
         _add_serve,
         _add_estimates,
         _add_check,
+        _add_bundle,
         _add_audit,
         _add_simulate,
         _add_ledger,
@@ -125,7 +126,8 @@ def _add_serve(commands: Any) -> None:
         nargs="+",
         type=Path,
         metavar="COLLECTION",
-        help="collection files, or directories of them; read again on SIGHUP, directories also when they change",
+        help="collection files, or directories of them, with the files that they name; read again on SIGHUP, "
+        "directories also when any of them changes",
     )
     parser.add_argument(
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
@@ -245,7 +247,7 @@ def _serve(options: Any) -> None:
                 "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA", file=sys.stderr
             )
 
-    serve(supervisor, ready)
+    serve(supervisor, ready, alone=options.alone)
 
 
 def _site(listen: str, catalog: Catalog) -> Site:
@@ -353,7 +355,7 @@ def _add_check(commands: Any) -> None:
 
 def _check(options: Any) -> None:
     from deniable import linkage
-    from deniable_aggregator.planning.check import findings, linked, reasons
+    from deniable_aggregator.planning.check import composed, findings, linked, reasons
     from deniable_aggregator.planning.leverage import gain
     from deniable_aggregator.terminal import table
 
@@ -381,12 +383,36 @@ def _check(options: Any) -> None:
         epoch, ever = float(budget.epoch_delta), float(budget.lifetime_delta)
         print(f"Its deltas add up to {delta:g} an epoch, of a budget of {epoch:g}, and {ever:g} ever.")
     print(linked(collection))
+    for sentence in composed(collection):
+        print(sentence)
     for finding in findings(collection):
         print(f"- {finding}")
     why = list(reasons(collection))
     if why:
         print("\nVariances of one report's estimate, beside that of the mechanism above:")
         print("\n".join(f"- {reason}" for reason in why))
+
+
+# bundle
+
+
+def _add_bundle(commands: Any) -> None:
+    example = "metrics.toml --output bundle.toml"
+    parser = _command(
+        commands, "bundle", _bundle, "a collection and all files that it names, as the one text that ships", example
+    )
+    parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there (standard output)")
+
+
+def _bundle(options: Any) -> None:
+    from deniable.collection import bundle
+
+    text = bundle(options.collection).encode()
+    if options.output:
+        options.output.write_bytes(text)
+    else:
+        sys.stdout.buffer.write(text)
 
 
 # audit
@@ -467,45 +493,21 @@ def _simulate(options: Any) -> None:
 
 def _add_ledger(commands: Any) -> None:
     parser = _command(
-        commands, "ledger", _ledger, "what a device has spent and sent, from its state file", "app-state.db"
+        commands,
+        "ledger",
+        _ledger,
+        "what a device has spent and sent, as `python -m deniable` shows it",
+        "app-state.db",
     )
     parser.add_argument("state", type=Path, metavar="STATE", help="the file that the application's client keeps")
     parser.add_argument("--sent", action="store_true", help="every report that has left the device, in words")
 
 
 def _ledger(options: Any) -> None:
-    from deniable import ledger, transcript
-    from deniable_aggregator.terminal import table
+    from deniable.person import ledger, transcript
+    from deniable.person.device import look
 
-    if options.sent:
-        for entry in transcript.read(options.state):
-            print(f"{_day(entry.start)}  {entry}")
-        return
-    spent: dict[tuple[str, str], list[Charge]] = {}
-    for charge in ledger.read(options.state):
-        spent.setdefault((charge.collection, charge.metric), []).append(charge)
-    rows = [
-        (
-            f"{collection}: {metric}",
-            str(sum(own.epsilon > 0 for own in charges)),
-            f"{sum(own.epsilon for own in charges):.6g}",
-            f"{_day(charges[0].start)} to {_day(charges[-1].start + charges[-1].seconds)}",
-        )
-        for (collection, metric), charges in sorted(spent.items())
-    ]
-    print(table(("metric", "paid for", "epsilon", "about"), rows, (False, True, True, False)))
-    total = sum(own.epsilon for charges in spent.values() for own in charges)
-    deltas = sum(own.delta for charges in spent.values() for own in charges)
-    and_delta = f", and delta {deltas:.6g}," if deltas else ""
-    print(f"\nThis device has spent {total:.6g}{and_delta} in all.")
-
-
-def _day(seconds: int) -> str:
-    """A day, or where epochs are shorter an hour; the beginning of time in what has been added up."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return (
-        "the beginning" if seconds == 0 else moment.strftime("%Y-%m-%d" if seconds % 86400 == 0 else "%Y-%m-%d %Hh")
-    )
+    print("\n".join((transcript if options.sent else ledger).lines(look(options.state))))
 
 
 # codegen

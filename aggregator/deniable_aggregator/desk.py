@@ -123,14 +123,3 @@ class _Way:
                 call.cancel()
 
         return handle
-
-
-if __name__ == "__main__":
-    from deniable_aggregator.catalog import Catalog
-    from deniable_aggregator.workers import Orders, be
-
-    def _desk(orders: Orders, catalog: Catalog) -> Desk:
-        assert orders.services
-        return Desk(orders.settings, orders.services(catalog))
-
-    be(_desk)

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 
-from deniable import Metric
-from deniable_aggregator.answers import Measure
+from deniable_aggregator.answers import Heading, Measure
 
-__all__ = ["DECIMALS", "NOT_KNOWN", "bounds", "decimals", "text"]
+__all__ = ["DECIMALS", "NOT_KNOWN", "decimals", "text"]
 
 DECIMALS = (0, 2, 4, 6)
 """What a quantity can have. Few, since a Grafana panel needs a query for each."""
@@ -24,14 +23,14 @@ _TOTAL_FEWER = 4
 _UNBOUNDED = (0.0, 100.0)
 
 
-def decimals(metric: Metric, measure: Measure) -> int:
-    """How many digits behind the point an estimate has; of a share, those of its percentage."""
-    if measure is Measure.SHARE:
+def decimals(heading: Heading) -> int:
+    """How many digits behind the point the estimates of a series have; of shares, those of their percentages."""
+    if heading.measure is Measure.SHARE:
         return 2
-    low, high = bounds(metric) or _UNBOUNDED
+    low, high = heading.span or _UNBOUNDED
     finest = (high - low) / _RESOLVED
     own = next((each for each in DECIMALS if 10.0**-each <= finest), DECIMALS[-1])
-    return own if measure is Measure.QUANTITY else max(own - _TOTAL_FEWER, 0)
+    return own if heading.measure is Measure.QUANTITY else max(own - _TOTAL_FEWER, 0)
 
 
 def text(value: float, measure: Measure, places: int) -> str:
@@ -48,24 +47,3 @@ def text(value: float, measure: Measure, places: int) -> str:
 def _rounded(value: float, places: int) -> float:
     factor = 10.0**places
     return math.floor(value * factor + 0.5) / factor
-
-
-def bounds(metric: Metric) -> tuple[float, float] | None:
-    """The least and the most that a quantity of a metric can be, as far as the collection file says."""
-    parameters = metric.kind.parameters()
-    if "range" in parameters:
-        low, high = (_number(end) for end in parameters["range"])
-        return low, high
-    if parameters.get("max") is not None:
-        return 0.0, _number(parameters["max"])
-    if "clip" in parameters:
-        return -_number(parameters["clip"]), _number(parameters["clip"])
-    if "values" in parameters:  # ranks
-        return 1.0, float(len(parameters["values"]))
-    return None
-
-
-def _number(written: str | float) -> float:
-    """A parameter as a kind writes it: a number, or the text of a fraction."""
-    above, _, below = str(written).partition("/")
-    return float(above) / float(below or 1)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.answers import Measure, Target
-from deniable_aggregator.digits import bounds, decimals, text
+from deniable_aggregator.answers import Heading, Measure, Row, Series, Target, headings, view
+from deniable_aggregator.digits import decimals, text
 from deniable_aggregator.query import Answer, Overview, Query, Trend
 from deniable_aggregator.reveals import reveals
 
@@ -46,7 +47,6 @@ def estimate_message(found: Answer) -> pb.Estimate:
         collection=found.collection.name,
         metric=found.metric.name,
         kind=found.metric.kind.name,
-        unit=found.metric.kind.unit,
         first_epoch=found.first_epoch,
         last_epoch=found.last_epoch,
         start_time=Timestamp(seconds=found.first_epoch * seconds),
@@ -56,35 +56,56 @@ def estimate_message(found: Answer) -> pb.Estimate:
         effective_reports=found.effective,
         confidence=estimate.confidence,
         target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
-        rows=[_row_message(found, place) for place in range(len(estimate.rows))],
-        row_count=found.row_count,
+        series=_series_messages(found),
         note=estimate.note,
     )
 
 
-def _row_message(found: Answer, place: int) -> pb.EstimateRow:
-    row = found.estimate.rows[place]
-    places = decimals(found.metric, row.measure)
+def _series_messages(found: Answer) -> Iterator[pb.Series]:
+    place = 0
+    for series, count in zip(found.estimate.series, found.row_counts, strict=True):
+        until = place + len(series.rows)
+        consistent = found.consistent[place:until]
+        truth = found.truth[place:until] if found.truth else [math.nan] * len(series.rows)
+        rows = [_row_message(series, *own) for own in zip(series.rows, consistent, truth, strict=True)]
+        yield pb.Series(heading=_heading_message(series.heading), rows=rows, row_count=count)
+        place = until
+
+
+def _row_message(series: Series, row: Row, consistent: float | None, truth: float) -> pb.EstimateRow:
+    measure, places = series.heading.measure, decimals(series.heading)
 
     def words(value: float | None) -> str:
-        return "" if value is None else text(value, row.measure, places)
+        return "" if value is None else text(value, measure, places)
 
-    consistent = found.consistent[place]
-    truth = _known(found.truth[place]) if found.truth else None
+    asked = _known(truth)
     return pb.EstimateRow(
-        label=row.label,
+        key=row.key,
+        parent=row.parent,
         value=_known(row.value),
         low=row.low,
         high=row.high,
         std_error=_known(row.std_error),
-        measure=_MEASURES[row.measure],
         text=words(row.value),
         low_text=words(row.low),
         high_text=words(row.high),
         consistent=consistent,
         consistent_text=words(consistent),
-        truth=truth,
-        truth_text=words(truth),
+        truth=asked,
+        truth_text=words(asked),
+    )
+
+
+def _heading_message(heading: Heading) -> pb.Heading:
+    least, most = heading.span or (None, None)
+    return pb.Heading(
+        name=heading.name,
+        measure=_MEASURES[heading.measure],
+        unit=heading.unit,
+        decimals=decimals(heading),
+        least=least,
+        most=most,
+        adds_up=heading.adds_up,
     )
 
 
@@ -103,7 +124,8 @@ def overview_message(found: Overview) -> pb.GetOverviewResponse:
 def _trend_message(trend: Trend) -> pb.Trend:
     rows = [point.row for point in trend.points]
     return pb.Trend(
-        label=trend.label,
+        series=trend.row.series,
+        key=trend.row.key,
         epochs=[point.epoch for point in trend.points],
         reports=[point.reports for point in trend.points],
         values=[row.value for row in rows],
@@ -119,15 +141,14 @@ def collection_message(collection: Collection) -> pb.CollectionInfo:
         digest=f"{collection.digest:016x}",
         owner=collection.owner,
         epoch_seconds=collection.epoch_seconds,
-        metrics=map(_metric_message, collection.metrics.values()),
+        metrics=[_metric_message(metric, collection) for metric in collection.metrics.values()],
         segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
         budget_epoch=float(collection.budget.epoch),
         budget_lifetime=float(collection.budget.lifetime or 0),
     )
 
 
-def _metric_message(metric: Metric) -> pb.MetricInfo:
-    least, most = bounds(metric) or (None, None)
+def _metric_message(metric: Metric, collection: Collection) -> pb.MetricInfo:
     return pb.MetricInfo(
         name=metric.name,
         kind=metric.kind.name,
@@ -135,12 +156,11 @@ def _metric_message(metric: Metric) -> pb.MetricInfo:
         epsilon=float(metric.epsilon),
         epsilon_text=str(metric.epsilon),
         instantaneous_epsilon=float(metric.instantaneous or 0),
-        mechanism=metric.columns[0].mechanism.name,
+        mechanism=metric.mechanism,
         unit=metric.kind.unit,
         memoized=metric.memoize,
         expires=metric.expires.isoformat() if metric.expires else "",
-        reveals=reveals(metric),
-        decimals=decimals(metric, Measure.QUANTITY),
-        least=least,
-        most=most,
+        reveals=reveals(metric, collection.about(metric)),
+        headings=map(_heading_message, headings(metric)),
+        view=view(metric),
     )

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
-from deniable.kinds import Boolean, Category, Flags, Ordinal, Set, Vector
+from deniable_aggregator.answers import headings, row_count
 
-__all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "row_count", "telling"]
+__all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling"]
 
 MOST = 500_000_000
 """The dearest question that is answered."""
@@ -46,22 +46,6 @@ class TooDearError(Exception):
     """A question that is not answered; the message says what it costs, and what would be."""
 
 
-def row_count(metric: Metric) -> int:
-    """How many rows the answers of a metric have, at the most."""
-    match metric.kind:
-        case Boolean():
-            return 1
-        case Category(values=values) | Set(values=values):
-            return len(values)
-        case Ordinal(values=values):
-            return len(values) + 1
-        case Flags(flags=flags):
-            return len(flags)
-        case Vector(dimensions=dimensions):
-            return dimensions
-    return 3
-
-
 def reading(collection: Collection, metric: Metric, epochs: int) -> int:
     """To read a metric's counters, in all segments."""
     counters = sum(_CELL + column.shape.counters for column in metric.columns)
@@ -77,9 +61,9 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
 
 
 def telling(metric: Metric, most: int) -> int:
-    """To tell the rows of an estimate, all or at most so many."""
+    """To tell the rows of an estimate, all or at most so many of each series."""
     rows = row_count(metric)
-    return _ROW * (min(rows, most) if most else rows)
+    return _ROW * (min(rows, most * len(headings(metric))) if most else rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +75,7 @@ class Price:
     epochs: int
     """Of the window."""
     rows: int = 0
-    """At most so many rows of each answer; 0: all."""
+    """At most so many rows of each series; 0: all."""
     trend: int = 0
     """Over so many epochs every metric has a trend."""
     apart: bool = False

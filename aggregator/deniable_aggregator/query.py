@@ -12,6 +12,7 @@ import asyncio
 import functools
 import hashlib
 import itertools
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer
+from deniable_aggregator.answers import Estimate, Row, RowId, Series, Target, answer, consistent, leading
 from deniable_aggregator.catalog import Catalog, NotKnownError
-from deniable_aggregator.consistency import consistent
 from deniable_aggregator.counters import Counters, Segments
 from deniable_aggregator.prices import estimating, reading
 from deniable_aggregator.remembered import Remembered, state_of
@@ -55,7 +55,7 @@ class Query:
     target: Target = Target.POPULATION
     """Whom the intervals are about."""
     rows: int = 0
-    """At most so many rows of each answer, the largest first; 0: all, in the order of the collection file."""
+    """At most so many rows of each series, the largest first; 0: all, in the order of the collection file."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.epochs <= MOST_EPOCHS:
@@ -80,8 +80,8 @@ class Answer:
     """How many reports of different devices it is worth."""
     consistent: Sequence[float | None]
     """For each row its value in the consistent view, where there is one."""
-    row_count: int
-    """How many rows there are."""
+    row_counts: Sequence[int]
+    """How many rows each series has."""
     truth: Sequence[float] | None = None
     """For each row what it would say if the values were known: in a demonstration."""
 
@@ -99,7 +99,8 @@ class Point:
 class Trend:
     """One row of a metric's answer in every epoch that has reports."""
 
-    label: str
+    row: RowId
+    """Which row."""
     points: tuple[Point, ...]
 
 
@@ -112,7 +113,7 @@ class Overview:
     """For each answer, that of its leading row."""
 
 
-Truth = Callable[[Metric, range, Mapping[str, str]], Sequence[float] | None]
+Truth = Callable[[Metric, range, Mapping[str, str]], Mapping[RowId, float] | None]
 """What the rows of a metric's answer would say over these epochs and in this segment, if the values were known."""
 
 
@@ -132,22 +133,26 @@ class _Found:
 
     windowed: Windowed
     consistent: tuple[float | None, ...]
-    places: tuple[int, ...]
-    """Which of all rows these are."""
-    row_count: int
-    lead: int
-    """The place of the leading row among all."""
+    row_counts: tuple[int, ...]
+    """Of each series, how many rows there are."""
+    lead: RowId
+    """The leading row."""
 
     @classmethod
     def of(cls, metric: Metric, found: Windowed, most: int) -> _Found:
-        """The largest rows of an answer, or all."""
-        rows, fitted = found.estimate.rows, consistent(metric, found.estimate)
-        places: Sequence[int] = range(len(rows))
-        if most and len(rows) > most:
-            places = sorted(places, key=lambda place: -rows[place].value)[:most]
-        kept = replace(found.estimate, rows=tuple(rows[place] for place in places))
-        own = replace(found, estimate=kept)
-        return cls(own, tuple(fitted[place] for place in places), tuple(places), len(rows), _leading(found.estimate))
+        """The largest rows of each series of an answer, or all."""
+        whole = found.estimate
+        fitted = iter(consistent(metric, whole))
+        series, fits = [], []
+        for own in whole.series:
+            pairs = [(row, next(fitted)) for row in own.rows]
+            if most and len(pairs) > most:
+                pairs = sorted(pairs, key=lambda pair: -pair[0].value)[:most]
+            series.append(Series(own.heading, tuple(row for row, _ in pairs)))
+            fits += [fit for _, fit in pairs]
+        counts = tuple(len(own.rows) for own in whole.series)
+        kept = replace(found, estimate=replace(whole, series=tuple(series)))
+        return cls(kept, tuple(fits), counts, leading(metric, whole))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +274,7 @@ class Analyst:
         return max((epoch for epoch, own in zip(epochs, batches, strict=True) if own >= enough), default=now)
 
     def _told(self, about: _Context, metric: Metric, window: range, found: _Found) -> Answer:
-        segment = about.query.segment
+        segment, estimate = about.query.segment, found.windowed.estimate
         truth = self._truth(metric, window, segment) if self._truth else None
         return Answer(
             about.collection,
@@ -277,11 +282,11 @@ class Analyst:
             window.start,
             window.stop - 1,
             segment,
-            found.windowed.estimate,
+            estimate,
             found.windowed.effective,
             found.consistent,
-            found.row_count,
-            [truth[place] for place in found.places] if truth else None,
+            found.row_counts,
+            [truth.get(row, math.nan) for row in estimate.ids] if truth else None,
         )
 
     def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[int], turn: Turn) -> _Read:
@@ -324,7 +329,7 @@ class Analyst:
         work = estimating(metric, len(window))
         made = await asyncio.to_thread(make) if work > SLICE else make()
         await turn.did(work)
-        return self._remembered.keep(key, state, made, lambda found: len(found.places))
+        return self._remembered.keep(key, state, made, lambda found: len(found.consistent))
 
     async def _trend(
         self,
@@ -332,23 +337,25 @@ class Analyst:
         metric: Metric,
         span: range,
         versions: Sequence[int],
-        place: int,
+        lead: RowId,
         turn: Turn,
         read: _Read,
     ) -> Trend:
-        """One row in each epoch of a span."""
+        """One row in each epoch of a span; of an answer without any row, nothing."""
+        if not lead.key:
+            return Trend(lead, ())
         query = about.query
-        keys = [(about.number, metric.name, epoch, epoch + 1, -1 - place) for epoch in span]
+        keys = [(about.number, metric.name, epoch, epoch + 1, lead) for epoch in span]
         states = [state_of([version]) for version in versions]
         points: list[Point | None] = [*map(self._remembered.find, keys, states)]
         missing = [number for number, point in enumerate(points) if point is None]
+        asked = {lead.series: [lead.key]}
         for number, own in zip(missing, await read([span[number] for number in missing]), strict=True):
-            estimate = answer(metric, own, query.confidence, query.target)
-            point = Point(span[number], estimate.reports, estimate.rows[place])
+            estimate = answer(metric, own, query.confidence, query.target, keys=asked)
+            point = Point(span[number], estimate.reports, estimate.row(lead))
             points[number] = self._remembered.keep(keys[number], states[number], point, lambda _: 1)
             await turn.did(estimating(metric))
-        found = [point for point in points if point]
-        return Trend(found[-1].row.label, tuple(point for point in found if point.reports))
+        return Trend(lead, tuple(point for point in points if point and point.reports))
 
 
 def _span(window: range, epochs: int) -> range:
@@ -359,14 +366,6 @@ def _span(window: range, epochs: int) -> range:
 def analyst_of(catalog: Catalog, truth: Truth | None = None) -> Callable[[Store], Analyst]:
     """The analyst of a store: one for all who ask, so that they share what it remembers."""
     return functools.cache(lambda store: Analyst(catalog, store, truth=truth))
-
-
-def _leading(estimate: Estimate) -> int:
-    """The row that stands for the whole answer: the first that is no total, and of shares the largest."""
-    rows = estimate.rows
-    if rows[0].measure is not Measure.SHARE or not estimate.reports:
-        return 0
-    return max(range(len(rows)), key=lambda place: rows[place].value if rows[place].measure is Measure.SHARE else -1)
 
 
 def _segments(collection: Collection, wanted: Mapping[str, str]) -> list[int]:

@@ -11,8 +11,8 @@ import numpy as np
 
 __all__ = ["Key", "Remembered", "state_of"]
 
-Key = tuple[int, str, int, int, int]
-"""A question's number, a metric, the epochs from and to; and how many rows are asked for, or by -1 and less which."""
+Key = tuple[int, str, int, int, Hashable]
+"""A question's number, a metric, the epochs from and to; and how many rows are asked for, or which."""
 
 _MOST_ROWS = 400_000
 _MOST_NUMBERS = 1000

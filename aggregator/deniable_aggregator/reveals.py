@@ -6,32 +6,31 @@ e^eps c / (e^eps c + 1 - c): Bayes' rule at the worst ratio that the mechanism a
 Where a metric has a delta, no ratio holds for every report. What holds: the chance of a report whose ratio is more
 than 2 e^eps is at most 2 delta, because P(R | a) - e^eps P(R | b) <= delta for the set R of those reports, and
 e^eps P(R | b) < P(R | a) / 2. So the sentences are those of twice the ratio, and name the chance.
+
+Answers of several metrics can be about the same values: of one that is fed, and of its sources. Then epsilons and
+deltas add up, by composition.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deniable import Metric, linkage
 from deniable.kinds import Boolean
+from deniable.odds import believed
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.digits import text
 
-__all__ = ["believed", "reveals"]
+__all__ = ["reveals"]
 
 _RARE = 0.02
 _WEEK = 7
 
 
-def believed(chance: float, epsilon: float) -> float:
-    """The most that an answer of this chance is believed after a report, at this epsilon."""
-    return 1 / (1 + math.exp(-epsilon) * (1 - chance) / chance)
-
-
-def reveals(metric: Metric) -> list[str]:
-    """The sentences for a metric."""
-    return [*_how(metric), *_odds(metric), *_repeated(metric)]
+def reveals(metric: Metric, about: Sequence[Metric] = ()) -> list[str]:
+    """The sentences for a metric; `about` are the others whose answers are about the same values."""
+    return [*_how(metric), *_odds(metric), *_together(metric, about), *_repeated(metric)]
 
 
 def _how(metric: Metric) -> Iterator[str]:
@@ -87,6 +86,21 @@ def _odds_but_for(metric: Metric) -> Iterator[str]:
         f"But for that chance, someone who sees one report and held an answer to be an even bet is at most "
         f"{_percent(believed(0.5, twice))} sure of it afterwards; one who gave it {_percent(_RARE)} gives it at most "
         f"{_percent(believed(_RARE, twice))}."
+    )
+
+
+def _together(metric: Metric, about: Sequence[Metric]) -> Iterator[str]:
+    """What someone knows who sees all answers that are about the same values."""
+    if not about:
+        return
+    every = (metric, *about)
+    epsilon, delta = sum(float(each.epsilon) for each in every), sum(float(each.kind.delta) for each in every)
+    sure = believed(0.5, epsilon + (math.log(2) if delta else 0.0))
+    but = f", but for a chance of {2 * delta:g}" if delta else ""
+    names = ", ".join(each.name for each in about)
+    yield (
+        f"What is sent for {names} is about the same values: someone who sees it all and held an "
+        f"answer to be an even bet is at most {_percent(sure)} sure of it{but} (epsilon {epsilon:.4g})."
     )
 
 

@@ -1,13 +1,17 @@
-"""The collection files that an aggregator is given: what they say, and what tells that they have changed."""
+"""The collection files that an aggregator is given: what they say, and what tells that they have changed.
+
+words:
+  text     a collection as it is served: a bundle where it names files, so that what is served is one text
+  watched  the files of directories, and the files that these collections name; by their stamps
+"""
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from deniable import Collection
-from deniable.collection import text_of
+from deniable.collection import Files, Stamp, bundle, stamp_of
 
 __all__ = ["Sources", "Texts", "collections_of"]
 
@@ -20,25 +24,38 @@ def collections_of(texts: Texts) -> list[Collection]:
     return [Collection.loads(text, file) for file, text in texts]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sources:
     """Where collections come from."""
 
     paths: tuple[Path, ...]
     """Files, and directories of which every .toml file is one."""
+    _watched: dict[Path, Stamp | None] = field(default_factory=dict, init=False)
+    """What was there when it was last read."""
 
     def read(self) -> Texts:
-        """What all files say, or a CollectionError for the first that can not be read."""
-        return tuple((str(file), text_of(file)) for file in self._files())
+        """What all files say, or a CollectionError for the first that does not load."""
+        self._watched = self._directories()  # first: what changes while it is read is read again
+        return tuple((str(file), self._bundled(file)) for file in self._files())
+
+    def changed(self) -> bool:
+        """Whether a directory, or a file that its collections name, is not as it was read.
+
+        Files that were given by name are only read when asked to.
+        """
+        now = {path: stamp_of(path) for path in self._watched} | self._directories()
+        return now != self._watched
+
+    def _bundled(self, file: Path) -> str:
+        files = Files(file.parent)
+        try:
+            return bundle(file, files)
+        finally:  # what could not be read is waited for
+            if file in self._watched:
+                self._watched |= files.stamps
 
     def _files(self) -> list[Path]:
         return [file for path in self.paths for file in (sorted(path.glob("*.toml")) if path.is_dir() else [path])]
 
-    def state(self) -> dict[Path, tuple[int, int]]:
-        """What tells that a directory has changed; files that were given by name are only read when asked to."""
-        found = {}
-        for file in (file for path in self.paths if path.is_dir() for file in path.glob("*.toml")):
-            with contextlib.suppress(FileNotFoundError):
-                status = file.stat()
-                found[file] = (status.st_mtime_ns, status.st_size)
-        return found
+    def _directories(self) -> dict[Path, Stamp | None]:
+        return {file: stamp_of(file) for path in self.paths if path.is_dir() for file in path.glob("*.toml")}

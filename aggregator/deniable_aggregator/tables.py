@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "Table"]
 
 COLUMNS = (
-    "collection", "metric", "segment", "start", "end", "label", "value", "low", "high", "std_error", "reports",
-    "effective_reports", "confidence", "target", "measure", "unit", "consistent", "text", "low_text", "high_text",
-    "note",
+    "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
+    "reports", "effective_reports", "confidence", "target", "measure", "unit", "consistent", "text", "low_text",
+    "high_text", "note",
 )  # fmt: skip
 """Of every table; `value`, `std_error` and `consistent` are None where they are not known, `high` is infinite where
 an interval has no upper end: `note` says why."""
 
-_SHOWN = ("metric", "label", "text", "low_text", "high_text", "unit", "reports")
+_SHOWN = ("metric", "series", "key", "text", "low_text", "high_text", "unit", "reports")
 
 
 class Table(Sequence[dict[str, Any]]):
@@ -77,7 +77,19 @@ class Table(Sequence[dict[str, Any]]):
         """An Arrow table; needs `pyarrow`."""
         import pyarrow as pa
 
-        texts = {"collection", "metric", "segment", "label", "target", "measure", "unit", "text", "note"}
+        texts = {
+            "collection",
+            "metric",
+            "segment",
+            "series",
+            "key",
+            "parent",
+            "target",
+            "measure",
+            "unit",
+            "text",
+            "note",
+        }
         kinds = {"start": pa.timestamp("s", tz="UTC"), "end": pa.timestamp("s", tz="UTC"), "reports": pa.int64()}
         schema = pa.schema(
             [
@@ -122,18 +134,20 @@ class Table(Sequence[dict[str, Any]]):
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
     interval = f"{row['low_text']} to {row['high_text']}"
-    return row["metric"], row["label"], row["text"] + unit, interval, f"{row['reports']:,}"
+    return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
 
 
 def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
-    for row in estimate.rows:
+    for heading, row in ((own.heading, row) for own in estimate.series for row in own.rows):
         yield {
             "collection": estimate.collection,
             "metric": estimate.metric,
             "segment": ",".join(f"{name}={value}" for name, value in sorted(estimate.segment.items())),
             "start": estimate.start_time.ToDatetime(UTC),
             "end": estimate.end_time.ToDatetime(UTC),
-            "label": row.label,
+            "series": heading.name,
+            "key": row.key,
+            "parent": row.parent,
             "value": row.value if row.HasField("value") else None,
             "low": row.low,
             "high": row.high,
@@ -142,8 +156,8 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "effective_reports": estimate.effective_reports,
             "confidence": estimate.confidence,
             "target": pb.Target.Name(estimate.target).removeprefix("TARGET_").lower(),
-            "measure": pb.Measure.Name(row.measure).removeprefix("MEASURE_").lower(),
-            "unit": estimate.unit,
+            "measure": pb.Measure.Name(heading.measure).removeprefix("MEASURE_").lower(),
+            "unit": heading.unit,
             "consistent": row.consistent if row.HasField("consistent") else None,
             "text": row.text,
             "low_text": row.low_text,

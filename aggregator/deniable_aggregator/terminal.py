@@ -29,7 +29,7 @@ def _estimate(row: dict[str, Any]) -> tuple[str, ...]:
     around = seen - row["low"]
     least, most = (0.0, 1.0) if share else (row["low"] - around, seen + around)
     return (
-        f"{row['metric']}: {row['label']}",
+        f"{row['metric']}: {row['key']}",
         row["text"] if share or not row["unit"] else f"{row['text']} {row['unit']}",
         f"{row['low_text']} to {row['high_text']}",
         bar(row["value"], row["low"], row["high"], least, most),

@@ -76,19 +76,21 @@ def windowed(metric: Metric, epochs: Sequence[Sequence[Counters]], confidence: f
     parts = _shared(metric, columns, pooled, spread)
     levels = np.ceil(np.log1p(parts * (most - 1)) / math.log(_LEVEL) - 1e-9).astype(int)
     levels[1] = levels.max(axis=0)  # a standard error is no smaller than either end has it
-    found = {0: pooled}
+    found = {0: pooled.by_id}
     for level in np.unique(levels[levels > 0]).tolist():
         part = min((_LEVEL**level - 1) / (most - 1), 1.0)
         fewer = [
             scaled(counters, column.shape, 1 / (part * own + 1 - part))
             for counters, column, own in zip(columns, metric.columns, spread, strict=True)
         ]
-        found[level] = answer(metric, fewer, confidence, target)
-    rows = tuple(
-        _widened(place, pooled, *(found[level] for level in own)) for place, own in enumerate(levels.T.tolist())
-    )
-    least = min(_LEVEL ** float(levels.max()), most)
-    return Windowed(replace(pooled, rows=rows), pooled.reports / least)
+        own = answer(metric, fewer, confidence, target, keys=pooled.keys)
+        found[level] = _of_all(own, pooled.reports).by_id
+    rows = [
+        _widened(row, *(found[level][where] for level in ends))
+        for (where, row), ends in zip(found[0].items(), levels.T.tolist(), strict=True)
+    ]
+    least = min(_LEVEL ** float(levels.max(initial=0)), most)
+    return Windowed(pooled.with_rows(rows), pooled.reports / least)
 
 
 def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]:
@@ -126,25 +128,25 @@ def _shared(
         return np.ones(every)
     if pooled.target is Target.REPORTING and not metric.memoize:
         return np.zeros(every)
-    found = shared(metric, columns, spread, pooled.confidence, pooled.target)
+    found = shared(metric, columns, pooled, spread)
     return np.nan_to_num(found, nan=1.0)
 
 
-def _widened(place: int, pooled: Estimate, lower: Estimate, middle: Estimate, upper: Estimate) -> Row:
-    """The row with the ends and the standard error that answers from fewer reports have; a total of fewer is brought
-    up to all of them. What all reports were believed to say if they were independent stays within."""
-    row = pooled.rows[place]
-    low, error, high = (
-        each.rows[place]
-        if row.measure is not Measure.TOTAL
-        else _raised(each.rows[place], pooled.reports / each.reports)
-        for each in (lower, middle, upper)
-    )
-    return replace(row, low=min(low.low, row.low), high=max(high.high, row.high), std_error=error.std_error)
+def _of_all(found: Estimate, reports: int) -> Estimate:
+    """An answer from fewer reports, its totals brought up to all of them."""
+    times = reports / found.reports
+    pairs = zip(found.rows, found.headings, strict=True)
+    return found.with_rows(_raised(row, times) if heading.measure is Measure.TOTAL else row for row, heading in pairs)
 
 
 def _raised(row: Row, times: float) -> Row:
     return replace(row, low=row.low * times, high=row.high * times, std_error=row.std_error * times)
+
+
+def _widened(row: Row, lower: Row, middle: Row, upper: Row) -> Row:
+    """The row with the ends and the standard error that answers from fewer reports have. What all reports were
+    believed to say if they were independent stays within."""
+    return replace(row, low=min(lower.low, row.low), high=max(upper.high, row.high), std_error=middle.std_error)
 
 
 def scaled(counters: Counters, shape: Shape, factor: float) -> Counters:

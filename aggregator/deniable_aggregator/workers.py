@@ -3,7 +3,8 @@
 words:
   supervisor  owns the port, the store's process, the board and what runs beside the workers; starts every worker,
               and starts one again that dies; folds what workers add; takes no calls itself
-  worker      a process that takes calls: one Server. It is a program of its own, since gRPC does not survive a fork
+  worker      a process that takes calls: one Server. The nursery forks it (`nursery.py`), since gRPC, which the
+              supervisor may have begun with, does not survive a fork
   desk        a process beside them that answers questions (`desk.py`); it is started and told as a worker is
   link        the socket between the two. The supervisor says what to serve, the worker what became of it; when the
               supervisor is gone, however it went, the link is closed and the worker drains
@@ -33,11 +34,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from deniable import CollectionError
-from deniable_aggregator import desk
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.connections import raise_file_limit
-from deniable_aggregator.desk import passing
+from deniable_aggregator.desk import Desk, passing
 from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
+from deniable_aggregator.nursery import Child, Nursery, call_this
 from deniable_aggregator.processors import Placement, placing, processors_of, take_turns
 from deniable_aggregator.server import AddService, Attachment, Server, Settings, ended, fastest_loop, layout_of
 from deniable_aggregator.sources import Sources, Texts, collections_of
@@ -59,10 +60,6 @@ those of four)."""
 _COLLECT = (20_000, 20, 100)
 """When the collector looks for cycles. Calls leave none, however they end (tests/attacks/test_memory.py), but while
 many are in flight it looks at all of them again and again (measured: 4% of the time)."""
-_MALLOC = {"MALLOC_TOP_PAD_": str(4 << 20), "MALLOC_ARENA_MAX": "2"}
-"""Has glibc keep some free memory for the arrays of the next flush: to give it back and ask for it again takes as
-long as adding up (for 140 batches of 50 reports 570 microseconds against 250). Not for every thread of gRPC's,
-though: after a flood each of them kept what it had."""
 _ORPHANED_SECONDS = 1.0
 """For draining when the supervisor is gone, and most likely the store with it."""
 _LAST_SECONDS = 5.0
@@ -125,13 +122,13 @@ class _Link:
 
 
 class _Worker:
-    """A worker as its supervisor sees it; or what is a program of another module."""
+    """A worker as its supervisor sees it; or the desk."""
 
-    def __init__(self, orders: Orders, module: str = __name__) -> None:
+    def __init__(self, orders: Orders, nursery: Nursery) -> None:
         self._orders = orders
-        self._module = module
-        self._name = f"worker {orders.settings.worker}" if module == __name__ else "the desk"
-        self._process: asyncio.subprocess.Process | None = None
+        self._nursery = nursery
+        self._name = "the desk" if orders.services else f"worker {orders.settings.worker}"
+        self._process: Child | None = None
         self._link: _Link | None = None
         self._stopping = asyncio.Event()
         self._watch: asyncio.Task[None] | None = None
@@ -178,14 +175,7 @@ class _Worker:
     async def _spawn(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-m", self._module, str(theirs.fileno())),
-                stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,  # a Ctrl-C is for the supervisor
-                env={**_MALLOC, **os.environ},
-            )
+            self._process = await self._nursery.start(theirs)
         if self._stopping.is_set():  # it was told so while there was no process
             self._signal(signal.SIGTERM)
         self._link = await _Link.over(ours)
@@ -234,11 +224,11 @@ class Supervisor:
         self._program = program
         self._settings = program.settings
         self._number = workers
+        self._nursery = Nursery(be)
         self._attachments: list[Attachment] = []
         self._workers: list[_Worker] = []
         self._desk: _Worker | None = None
         self._background: list[asyncio.Task[None]] = []
-        self._state: dict[Path, tuple[int, int]] = {}
         self._texts: Texts = ()
         self._leaving = contextlib.AsyncExitStack()
         self._board: Board | None = None
@@ -265,6 +255,11 @@ class Supervisor:
         """The workers' processes."""
         return [worker.pid for worker in self._workers if worker.pid]
 
+    def prepare(self) -> None:
+        """Have what workers are forked from, which is cheapest before this process has begun anything."""
+        fastest_loop()  # loads what the loops of all of them need
+        self._nursery.fork()
+
     def attach(self, attachment: Attachment) -> None:
         """Have something run beside the workers, in this process."""
         self._attachments.append(attachment)
@@ -277,7 +272,6 @@ class Supervisor:
     async def start(self) -> None:
         """Own the port, reach the store, start the workers; raises what keeps any of them from it."""
         try:
-            self._state = self._program.sources.state()
             self._serve(self._program.sources.read())
             settings = await self._settle()
             self._desk, self._workers = self._hire(settings)
@@ -300,6 +294,7 @@ class Supervisor:
         await asyncio.gather(*(worker.stop(seconds) for worker in self._workers))
         if self._desk:  # last: calls of workers to it end with the calls that they are for
             await self._desk.stop(seconds)
+        self._nursery.close()
         await self._leaving.aclose()
 
     def reload(self) -> None:
@@ -355,22 +350,20 @@ class Supervisor:
         """The desk, and the workers."""
         services, texts = self._program.services, self._texts
         workers = [
-            _Worker(Orders(replace(settings, worker=number), None, processor, texts))
+            _Worker(Orders(replace(settings, worker=number), None, processor, texts), self._nursery)
             for number, processor in enumerate(processors_of(self._number))
         ]
-        return _Worker(Orders(settings, services, None, texts), desk.__name__), workers
+        return _Worker(Orders(settings, services, None, texts), self._nursery), workers
 
     def _staff(self) -> list[_Worker]:
         """All of them."""
         return [*self._workers, *([self._desk] if self._desk else [])]
 
     async def _look(self) -> None:
-        """Reload when a directory of collections changes."""
+        """Reload when a directory of collections changes, or a file that one of them names."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
-            state = self._program.sources.state()
-            if state != self._state:
-                self._state = state
+            if self._program.sources.changed():
                 self.reload()
 
 
@@ -426,9 +419,14 @@ async def _supervise(supervisor: Supervisor, ready: Callable[[], None]) -> None:
     await supervisor.drain()
 
 
-def serve(supervisor: Supervisor, ready: Callable[[], None]) -> None:
-    """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come."""
+def serve(supervisor: Supervisor, ready: Callable[[], None], *, alone: bool = True) -> None:
+    """Serve until SIGTERM or SIGINT, then drain; `ready` is called when devices can come.
+
+    Nothing else has begun in a process that is alone with this: it can be forked.
+    """
     raise_file_limit()
+    if alone:
+        supervisor.prepare()
     _run(_supervise(supervisor, ready))
 
 
@@ -453,26 +451,27 @@ class _Serves(Protocol):
         """End, within so many seconds."""
 
 
-_Make = Callable[[Orders, Catalog], _Serves]
+def _made(orders: Orders, catalog: Catalog) -> _Serves:
+    """What a process does that has been told so."""
+    settings = orders.settings
+    assert settings.desk
+    if orders.services:
+        return Desk(settings, orders.services(catalog))
+    return Server(settings, map(layout_of, catalog.collections()), [passing(settings.desk)])
 
 
-def _server(orders: Orders, catalog: Catalog) -> Server:
-    """A worker's."""
-    assert orders.settings.desk
-    return Server(orders.settings, map(layout_of, catalog.collections()), [passing(orders.settings.desk)])
-
-
-async def _work(link: _Link, make: _Make) -> None:
+async def _work(link: _Link) -> None:
     """Serve what the supervisor says, until it or a signal says otherwise."""
     orders: Orders | None = await link.hear()
     if orders is None:
         return  # the supervisor is gone already
+    call_this("deniable-desk" if orders.services else "deniable-worker")
     raise_file_limit()
     take_turns(orders.processor)
     place = placing(orders.processor)
     looking = asyncio.create_task(_keep_place(Placement(place))) if place else None
     catalog = Catalog(collections_of(orders.texts))
-    server = make(orders, catalog)
+    server = _made(orders, catalog)
     await server.start()
     # What has been loaded stays: the collector need not look at it again (4% of the time under load).
     gc.collect()
@@ -501,10 +500,10 @@ async def _keep_place(placement: Placement) -> None:
         placement.look(loop.time() - began)
 
 
-async def _begin(descriptor: int, make: _Make) -> None:
+async def _begin(descriptor: int) -> None:
     link = await _Link.over(socket.socket(fileno=descriptor))
     try:
-        await _work(link, make)
+        await _work(link)
     except (OSError, StoreError) as error:
         link.say(error)
         sys.exit(1)
@@ -512,11 +511,7 @@ async def _begin(descriptor: int, make: _Make) -> None:
         link.close()
 
 
-def be(make: _Make) -> None:
-    """Be a process of a supervisor's, which has given it the number of its end of a link."""
-    os.set_inheritable(int(sys.argv[1]), False)
-    _run(_begin(int(sys.argv[1]), make))
-
-
-if __name__ == "__main__":
-    be(_server)
+def be(descriptor: int) -> None:
+    """Be a process of a supervisor's, with its end of a link."""
+    os.set_inheritable(descriptor, False)
+    _run(_begin(descriptor))

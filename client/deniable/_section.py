@@ -1,23 +1,31 @@
-"""Reads one table of a collection file: takes the keys that it knows, and names what is wrong with the rest."""
+"""Reads one table of a collection file: takes the keys that it knows, and names what is wrong with the rest.
+
+words:
+  beside   what a table can name that is not in it: other metrics, as sources of its own, and other files
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from deniable.epsilon import Epsilon, rational
 from deniable.errors import Problem
 
-__all__ = ["Section", "nearest"]
+if TYPE_CHECKING:
+    from deniable.kinds import Kind
+
+__all__ = ["Beside", "File", "Section", "hint", "nearest"]
 
 _Value = TypeVar("_Value")
 _REQUIRED: Any = object()
 _MOST_SPELT = 1000
 """A longer word is no misspelt name, and to compare it takes long."""
+_MOST_SOURCES = 256
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -29,26 +37,50 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return spelt[close[0]] if close else None
 
 
-def _hint(word: str, known: Iterable[str]) -> str:
+def hint(word: str, known: Iterable[str]) -> str:
+    """What may have been meant by a word that is none of the known ones."""
     known = sorted(known)
     close = nearest(word, known)
     return f"did you mean {close!r}?" if close else f"known: {', '.join(known)}"
 
 
+class File(NamedTuple):
+    """A file that a table names."""
+
+    label: str
+    """What errors call it."""
+    text: str
+    """What it says; its lines end in one sign, on every system."""
+
+    def at(self, line: int) -> str:
+        """A line of it, counted from 1, as errors call it."""
+        return f"{self.label}:{line}"
+
+
+class Beside(NamedTuple):
+    """Where what a table names beside itself is found."""
+
+    source: Callable[[str], Kind | None]
+    """The kind of a metric that feeds others; None where it has problems, a ValueError where it can not feed any."""
+    file: Callable[[Any], File | None]
+    """The file of a name; None where it has problems of its own, a ValueError where it can not be read."""
+
+
 class Section:
     """One table of the file, with the problems found so far; taking a key marks it as known."""
 
-    def __init__(self, file: str, where: str, table: dict[str, Any], problems: list[Problem]) -> None:
+    def __init__(self, file: str, where: str, table: dict[str, Any], problems: list[Problem], beside: Beside) -> None:
         self.where = where
+        self._beside = beside
         self._file = file
         self._table = table
         self._known: set[str] = set()
         self._problems = problems
 
-    def wrong(self, key: str, what: str) -> None:
-        """Note a problem with one key."""
+    def wrong(self, key: str, what: str, at: str = "") -> None:
+        """Note a problem with one key; `at` says where in a file that the key names."""
         where = ".".join(part for part in (self.where, key) if part)
-        self._problems.append(Problem(self._file, where, what))
+        self._problems.append(Problem(at or self._file, where, what))
 
     def has(self, key: str) -> bool:
         """Whether the file gives the key."""
@@ -77,12 +109,32 @@ class Section:
         self._known.add(key)
         table = self.take(key, a_table) if self.has(key) else None
         where = ".".join(part for part in (self.where, key) if part)
-        return Section(self._file, where, table or {}, self._problems)
+        return Section(self._file, where, table or {}, self._problems, self._beside)
 
     def sections(self) -> Iterable[tuple[str, Section]]:
         """Every table below this one, by name."""
         for key in self._table:
             yield key, self.section(key)
+
+    def file(self, key: str) -> File | None:
+        """The file beside the collection that the key names."""
+        return self.take(key, self._beside.file)
+
+    def sources(self, takes: Sequence[str]) -> dict[str, Kind] | None:
+        """The kinds of the metrics that the key `of` names, in its order, all of them among those that are taken."""
+        names = self.take("of", distinct_texts(1, _MOST_SOURCES))
+        found: dict[str, Kind] = {}
+        for name in names or ():
+            try:
+                kind = self._beside.source(name)
+            except ValueError as error:
+                self.wrong("of", str(error))
+                continue
+            if kind is not None and kind.name not in takes:
+                self.wrong("of", f"{name!r} is of kind {kind.name}; taken: {', '.join(sorted(takes))}")
+            elif kind is not None:
+                found[name] = kind
+        return found if names is not None and len(found) == len(names) else None
 
     def keys(self) -> list[str]:
         """Every key that the file gives."""
@@ -92,39 +144,39 @@ class Section:
         """Note every key that nobody took."""
         for key in self._table:
             if key not in self._known:
-                self.wrong(key, f"unknown key; {_hint(key, self._known)}")
+                self.wrong(key, f"unknown key; {hint(key, self._known)}")
 
 
 def a_table(value: Any) -> dict[str, Any]:
-    """A table."""
+    """The value, if it is a table."""
     if not isinstance(value, dict):
         raise TypeError(f"must be a table, not {_shown(value)}")
     return value
 
 
 def a_text(value: Any) -> str:
-    """A text that says something."""
+    """The value, if it is a text that says something."""
     if not isinstance(value, str) or not value.strip():
         raise TypeError(f"must be a text that is not empty, not {_shown(value)}")
     return value
 
 
 def a_flag(value: Any) -> bool:
-    """True or false."""
+    """The value, if it is true or false."""
     if not isinstance(value, bool):
         raise TypeError(f"must be true or false, not {_shown(value)}")
     return value
 
 
 def a_number(value: Any) -> Fraction:
-    """A finite number, exactly as written."""
+    """The value, if it is a finite number, exactly as written."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise TypeError(f"must be a number, not {_shown(value)}")
     return rational(value)
 
 
 def a_limit(value: Any) -> Fraction:
-    """A number greater than 0."""
+    """The value, if it is a number greater than 0."""
     limit = a_number(value)
     if limit <= 0:
         raise ValueError(f"must be greater than 0, not {value}")
@@ -132,7 +184,7 @@ def a_limit(value: Any) -> Fraction:
 
 
 def a_chance(value: Any) -> Fraction:
-    """A number between 0 and 1, neither included."""
+    """The value, if it is a number between 0 and 1, neither included."""
     chance = a_number(value)
     if not 0 < chance < 1:
         raise ValueError(f"must lie between 0 and 1, not at {value}")
@@ -140,7 +192,7 @@ def a_chance(value: Any) -> Fraction:
 
 
 def an_epsilon(value: Any) -> Epsilon:
-    """What an answer costs."""
+    """The value, if it is what an answer can cost."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         raise TypeError(f'must be a number, or a logarithm such as "ln 3", not {_shown(value)}')
     epsilon = Epsilon.of(value)
@@ -150,7 +202,7 @@ def an_epsilon(value: Any) -> Epsilon:
 
 
 def whole(low: int, high: int) -> Callable[[Any], int]:
-    """A whole number within bounds."""
+    """Reads a whole number within bounds."""
 
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -161,20 +213,20 @@ def whole(low: int, high: int) -> Callable[[Any], int]:
 
 
 def one_of(known: Iterable[str]) -> Callable[[Any], str]:
-    """One of some words."""
+    """Reads one of some words."""
     words = list(known)
 
     def read(value: Any) -> str:
         if value not in words:
-            hint = _hint(value, words) if isinstance(value, str) else f"known: {', '.join(sorted(words))}"
-            raise ValueError(f"unknown word {_shown(value)}; {hint}")
+            meant = hint(value, words) if isinstance(value, str) else f"known: {', '.join(sorted(words))}"
+            raise ValueError(f"unknown word {_shown(value)}; {meant}")
         return str(value)
 
     return read
 
 
 def distinct_texts(low: int, high: int) -> Callable[[Any], tuple[str, ...]]:
-    """A list of texts, all different."""
+    """Reads a list of texts, all different."""
 
     def read(value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or not low <= len(value) <= high:

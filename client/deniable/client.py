@@ -5,6 +5,7 @@ words:
   seal      end an epoch: reduce, spend, randomise, queue (see epochs.py)
   worker    the one background thread that writes, seals and uploads
   misuse    a name, type or value that is wrong: counted, logged once, and raised only if `strict`
+  fed       a metric that is answered from what is recorded for others, its sources: nothing is recorded for itself
 
 Threads: every method may be called from any thread. Forks: a child has a client that works, with no part of what the
 parent has recorded and not yet written; without a state file a child records nothing, for it could not know what
@@ -106,7 +107,7 @@ class Status:
     waiting: int
     """Batches that have not been acknowledged."""
     counts: Mapping[str, int]
-    """How often what has happened to this device's answers, in the life of its state file."""
+    """What has happened to this device's answers, such as "stored", and how often, in the life of its state file."""
 
 
 class _Asked(NamedTuple):
@@ -116,7 +117,7 @@ class _Asked(NamedTuple):
     start: Callable[[Any], Any]
     merge: Callable[[Any, Any], Any]
     ends: float
-    """The first epoch that it does not answer for."""
+    """The first epoch that the metric does not answer for."""
 
 
 class Client:
@@ -137,7 +138,7 @@ class Client:
         if endpoint is not None and state is None:
             _check_forgetful(collection)
         self.collection = collection
-        """What is asked."""
+        """The collection whose metrics this client answers."""
         self._settings = settings or Settings()
         self._endpoint = endpoint
         self._credentials = credentials or Credentials()
@@ -149,6 +150,7 @@ class Client:
                 metric.kind.check, metric.reducer.start, metric.reducer.merge, epochs.end_of(metric, collection)
             )
             for name, metric in collection.metrics.items()
+            if not metric.sources
         }
         self._said: set[str] = set()
         self._state = State(state, self._settings.clock, self._say)
@@ -157,7 +159,7 @@ class Client:
         self._reset_threads()
         self._segment = self._segment_index(segment or {})
         try:
-            self._change(self._settle)
+            self._change(self._heed)
         except StateError as error:
             self._consent = consent or Consent.WITHHELD  # what the file remembers decides once it can be read
             self._fail(error)
@@ -187,10 +189,7 @@ class Client:
         try:
             check, start, merge, ends = self._asked[metric]
         except Exception:  # noqa: BLE001 - no such name, or whatever something else does when it is looked up
-            name = metric if type(metric) is str else shown(metric)
-            close = nearest(name, self._asked)
-            hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
-            self._misuse("unknown metric", hint, UnknownMetricError(name, close))
+            self._not_asked(metric if type(metric) is str else shown(metric))
             return
         try:
             state = start(check(value))
@@ -283,7 +282,7 @@ class Client:
         return self._look(transcript.entries, [])
 
     def status(self) -> Status:
-        """How the client is doing, and how often what has happened."""
+        """How the client is doing: consent, trouble, what waits, and what has happened how often."""
         counts: dict[str, int] = self._look(health, {})
         with self._lock:
             for what, times in self._counts.items():
@@ -335,8 +334,19 @@ class Client:
             self._say(self._trouble)
             return None
 
+    def _not_asked(self, name: str) -> None:
+        """Nothing is recorded for a name that the collection does not have, or that is answered from others."""
+        known = self.collection.metrics.get(name)
+        if known is not None:
+            hint = f"{name} is answered from what is recorded for {' and '.join(known.kind.of)}, not for itself"
+            self._misuse("invalid value", hint, InvalidValueError(hint))
+            return
+        close = nearest(name, self._asked)
+        hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
+        self._misuse("unknown metric", hint, UnknownMetricError(name, close))
+
     def _misuse(self, what: str, hint: str, error: Exception) -> None:
-        """The error says what was recorded; the log, which others read, does not."""
+        """Count a mistake and log it once, or raise it; the error says what was recorded, and the log does not."""
         if self._strict:
             raise error
         with self._lock:
@@ -353,7 +363,7 @@ class Client:
         self._say(f"{error}: values stay in memory while their epoch lasts, and nothing is answered")
 
     def _say(self, advice: str) -> None:
-        """Log it, once in the life of the client."""
+        """Log a piece of advice, once in the life of the client."""
         if advice and advice not in self._said:
             self._said.add(advice)
             _log.warning("deniable: %s", advice)
@@ -368,7 +378,7 @@ class Client:
             return otherwise
 
     def _loss(self, connection: Connection) -> str:
-        """What waits for somebody's word since the state file was lost."""
+        """Why nothing, or not everything, is answered since the state file was lost; empty where all is well."""
         if consents.is_lost(connection):
             return _LOST_CONSENT
         return _LOST_LEDGER if _lasting(self.collection) and lost(connection) else ""
@@ -423,20 +433,19 @@ class Client:
 
         def changed(connection: Connection) -> None:
             work(connection)
-            self._settle(connection)
+            self._heed(connection)
 
         self._state.run(changed, _PATIENCE)
         if self._consent is Consent.WITHHELD:
             with self._lock:
                 self._recorded.clear()
 
-    def _settle(self, connection: Connection) -> None:
+    def _heed(self, connection: Connection) -> None:
         """Find out what the person has agreed to, in whichever process; erase what they have not."""
         recalled = consents.recall(connection)
         consent = (recalled or self._given or Consent.WITHHELD).and_(self._given)
         if consent is Consent.WITHHELD:
-            erased = epochs.erase(connection) + outbox.clear(connection)
-            count(connection, "erased without consent", erased)
+            epochs.withhold(connection)
             self._state.erase_set_aside(float("inf"))
         self._say(self._loss(connection))
         self._consent = consent
@@ -469,10 +478,10 @@ class Client:
         counts: Mapping[str, int],
         everything: bool,
     ) -> int | None:
-        """The newest epoch that was sealed, if one was."""
+        """What `_write` does, within a transaction; the newest epoch that was sealed, if one was."""
         for what, times in counts.items():
             count(connection, what, times)
-        self._settle(connection)
+        self._heed(connection)
         settings, collection = self._settings, self.collection
         now = settings.clock()
         outbox.give_up(connection, collection.name, now - settings.accept_late * collection.epoch_seconds)
@@ -541,7 +550,7 @@ class Client:
 
     def _take(self, connection: Connection, *, ending: bool = False) -> outbox.Batch | None:
         """The next batch that is due, unless the person has changed their mind, here or in another process."""
-        self._settle(connection)
+        self._heed(connection)
         if self._consent is not Consent.GRANTED:
             return None
         name, now = self.collection.name, self._settings.clock()
@@ -587,7 +596,7 @@ class Client:
         self._state.after_fork_in_parent()
 
     def _after_fork_in_child(self) -> None:
-        """What the parent recorded is the parent's, and so are its thread and its connections."""
+        """Begin anew in a child: what was recorded is the parent's, and so are its thread and its connections."""
         self._reset_threads()
         self._state.after_fork_in_child()
         if self._state.path is None:

@@ -23,7 +23,7 @@ __all__ = ["Metrics"]
 
 
 class Metrics:
-    """Every metric of {name}: `Metrics(client).{first}.record(...)`."""
+    """Every metric of {name}: `Metrics(client).{first}.record(...)`.{fed}"""
 
     def __init__(self, client: Client) -> None:
 {accessors}
@@ -32,7 +32,7 @@ class Metrics:
 
 def generate(collection: Collection, source: str) -> str:
     """The module; `source` is what its first line calls the collection's file."""
-    metrics = list(collection.metrics.values())
+    metrics = [metric for metric in collection.metrics.values() if not metric.sources]
     types = " ".join(metric.kind.annotation for metric in metrics)
     containers = ", ".join(name for name in ("Collection", "Sequence") if name in types)
     imports = [f"from collections.abc import {containers}"] if containers else []
@@ -43,8 +43,17 @@ def generate(collection: Collection, source: str) -> str:
         name=collection.name,
         imports="\n".join([*imports, "from deniable import Accessor, Client"]),
         first=_attribute(metrics[0]),
+        fed=_fed(collection),
         accessors="\n".join(map(_accessor, metrics)),
     )
+
+
+def _fed(collection: Collection) -> str:
+    """What the class says of metrics that nothing is recorded for."""
+    told = [
+        f"    {each.name}: from {', '.join(each.kind.of)}" for each in collection.metrics.values() if each.sources
+    ]
+    return "\n\n    Answered from what is recorded for others:\n\n" + "\n".join(told) + "\n    " if told else ""
 
 
 def _attribute(metric: Metric) -> str:

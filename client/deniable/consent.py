@@ -21,7 +21,7 @@ class Consent(enum.Enum):
     """Collect nothing; what was collected is erased."""
 
     def and_(self, other: Consent | None) -> Consent:
-        """What both allow."""
+        """The stricter of two words: what both allow."""
         return self if other is None or _STRICTNESS[self] >= _STRICTNESS[other] else other
 
 
@@ -29,7 +29,7 @@ _STRICTNESS = {Consent.GRANTED: 0, Consent.PAUSED: 1, Consent.WITHHELD: 2}
 
 
 def remember(connection: sqlite3.Connection, consent: Consent) -> None:
-    """Keep it, for every process that shares the file and for all that come."""
+    """Keep the person's word, for every process that shares the file and for all that come."""
     put(connection, "consent", consent.value)
 
 

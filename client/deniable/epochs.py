@@ -3,6 +3,8 @@
 words:
   keep   add what was recorded to the epoch's values in the file
   seal   end epochs: reduce, spend, randomise, queue and erase, in one transaction: all of it or none of it
+  fed    a metric that is answered from what an epoch's values of others (its sources) have been reduced to, within
+         the same transaction; where one of them has none, it is not answered
 
 A crash before the transaction's end leaves the values, unspent; after it the answer is queued and will never be
 drawn again. Budget can be wasted (spent, never uploaded), but never exceeded.
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from deniable import outbox, transcript
+from deniable import asked, outbox, transcript
 from deniable.collection import Collection, Metric, Report
 from deniable.errors import BudgetExceededError
 from deniable.ledger import Cost, Ledger
@@ -28,7 +30,7 @@ from deniable.outbox import Batch
 from deniable.randomness import WORD, renew, shuffle, word
 from deniable.state import count
 
-__all__ = ["Sealing", "end_of", "erase", "keep", "seal"]
+__all__ = ["Sealing", "end_of", "keep", "seal", "withhold"]
 
 _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
 """What values raise that were never written: a file can be damaged where SQLite does not notice."""
@@ -38,7 +40,7 @@ _STRANGE_AFTER = 7 * 86400
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """How epochs end."""
+    """What has to be known to end an epoch, besides what was recorded."""
 
     segment: int
     """The segment that the device is in."""
@@ -109,6 +111,8 @@ def seal(
             outbox.put(connection, collection.name, batch, ends=ends, due=due, most=sealing.most)
             transcript.add(connection, collection, epoch, batch.batch_id, answers)
             sealed.append((epoch, reports))
+    if sealed:
+        asked.note(connection, collection)
     return sealed
 
 
@@ -141,13 +145,9 @@ def _answers(
     connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, str]
 ) -> Iterator[tuple[Metric, Report, Cost]]:
     ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
-    for name, state in states.items():
+    for metric, value in _values(connection, collection, epoch, states):
         try:
-            metric = collection.metrics[name]
-            if epoch >= end_of(metric, collection):
-                count(connection, "expired")
-                continue
-            report, cost = _answer(ledger, memo, metric, metric.reducer.finish(json.loads(state)), epoch)
+            report, cost = _answer(ledger, memo, metric, metric.kind.check(value) if metric.sources else value, epoch)
         except BudgetExceededError:
             count(connection, "refused by the ledger")
             continue
@@ -156,6 +156,29 @@ def _answers(
             continue
         count(connection, "answered")
         yield metric, report, cost
+
+
+def _values(
+    connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, str]
+) -> Iterator[tuple[Metric, Any]]:
+    """What the values of an epoch have been reduced to, and for each metric that is fed what its sources' have."""
+    recorded = {name: metric for name, metric in collection.metrics.items() if not metric.sources}
+    reduced: dict[str, Any] = {}
+    for name, state in states.items():
+        try:
+            metric = recorded[name]
+            if epoch >= end_of(metric, collection):
+                count(connection, "expired")
+                continue
+            reduced[name] = metric.reducer.finish(json.loads(state))
+        except _NONSENSE:
+            count(connection, "could not be answered")
+            continue
+        yield metric, reduced[name]
+    for name, metric in collection.metrics.items():
+        whole = name not in recorded and reduced.keys() >= set(metric.kind.of)
+        if whole and epoch < end_of(metric, collection):
+            yield metric, {source: reduced[source] for source in metric.kind.of}
 
 
 def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) -> tuple[Report, Cost]:
@@ -180,6 +203,7 @@ def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) 
     return Report(column.number, column.mechanism.renew(remembered)), cost
 
 
-def erase(connection: sqlite3.Connection) -> int:
-    """Forget all values that have not been answered; how many there were."""
-    return connection.execute("DELETE FROM raw").rowcount
+def withhold(connection: sqlite3.Connection) -> None:
+    """Erase what was recorded and what was not sent: the person does not agree to it."""
+    erased = connection.execute("DELETE FROM raw").rowcount + outbox.clear(connection)
+    count(connection, "erased without consent", erased)

@@ -74,7 +74,7 @@ class Epsilon:
     value: Fraction
     """The cost; for a logarithm rounded up, by less than 1e-12."""
     exp: Fraction
-    """At most e^value, and within one part in 2^240 of it; exact for a logarithm."""
+    """A rational at most e^value, and within one part in 2^240 of it; exact for a logarithm."""
     text: str
     """As it is written in a collection file."""
 
@@ -115,7 +115,7 @@ class Epsilon:
         return self.value - _LN_STEP if self.text.startswith("ln") else self.value
 
     def part(self, parts: int) -> Epsilon:
-        """An equal share of it."""
+        """The epsilon of each of so many equal parts."""
         if parts == 1:
             return self
         return Epsilon.of(self.floor / parts)

@@ -40,7 +40,7 @@ class CollectionError(DeniableError, ValueError):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
-        """All of them, in the order of the file."""
+        """Every problem that was found, in the order of the file."""
 
 
 class UnknownMetricError(DeniableError, KeyError):

@@ -35,7 +35,7 @@ from deniable.collection import EPOCHS, Collection, Metric
 from deniable.errors import BudgetExceededError
 from deniable.state import get, lost, reading
 
-__all__ = ["Charge", "Cost", "Ledger", "charges", "read", "settle"]
+__all__ = ["Charge", "Cost", "Ledger", "charges", "forget", "read", "reserved", "settle", "taken"]
 
 _EPSILON_UNIT = 10**12
 _DELTA_UNIT = 10**18
@@ -75,7 +75,7 @@ class Charge:
     collection: str
     """The collection that asked."""
     metric: str
-    """What was answered."""
+    """The metric that was answered."""
     start: int
     """When the epoch began, in seconds since 1970-01-01T00:00:00Z; 0 in the sum of what is older than 400 days."""
     seconds: int
@@ -134,17 +134,14 @@ class Ledger:
     def _check_epoch(self, metric: Metric, start: int, share: Cost) -> None:
         """Hold what any collection's metrics have taken of this time against the budget of an epoch."""
         end = start + self._collection.epoch_seconds
-        taken = self._connection.execute(
-            "SELECT metric, share, delta_share FROM charge WHERE start > ? AND start < ? AND start + seconds > ?",
-            (start - _LONGEST, end, start),
-        ).fetchall()
-        if any(name == metric.name for name, _, _ in taken):
+        shares = taken(self._connection, start, end)
+        if any(name == metric.name for name, _ in shares):
             raise BudgetExceededError(f"{metric.name} has been answered for this time already")
         budget = self._collection.budget
         limit = Cost.of(budget.epoch, budget.epoch_delta)
-        if sum(epsilon for _, epsilon, _ in taken) + share.epsilon > limit.epsilon:
+        if sum(own.epsilon for _, own in shares) + share.epsilon > limit.epsilon:
             raise BudgetExceededError(f"{metric.name} would go beyond the budget of the epoch")
-        if sum(delta for _, _, delta in taken) + share.delta > limit.delta:
+        if sum(own.delta for _, own in shares) + share.delta > limit.delta:
             raise BudgetExceededError(f"{metric.name} would go beyond the epoch's budget of delta")
 
     def _check_lifetime(self, metric: Metric, reserve: Cost) -> None:
@@ -152,10 +149,7 @@ class Ledger:
         budget = self._collection.budget
         if budget.lifetime is None and not reserve.delta:
             return
-        ever = Cost(*self._connection.execute(
-            "SELECT coalesce(sum(reserve), 0), coalesce(sum(delta_reserve), 0) FROM "
-            "(SELECT reserve, delta_reserve FROM charge UNION ALL SELECT reserve, delta_reserve FROM settled_charge)"
-        ).fetchone())  # fmt: skip
+        ever = reserved(self._connection)
         limit = Cost.of(budget.lifetime or Fraction(0), budget.lifetime_delta)
         if budget.lifetime is not None and ever.epsilon + reserve.epsilon > limit.epsilon:
             raise BudgetExceededError(f"{metric.name} would go beyond the budget of a lifetime")
@@ -179,13 +173,45 @@ class Ledger:
         self._connection.execute("INSERT OR IGNORE INTO question VALUES (?, ?)", (metric.name, question))
 
 
+def taken(connection: sqlite3.Connection, start: int, end: int) -> list[tuple[str, Cost]]:
+    """What each metric has taken of the budget of an epoch, for a span of time: names and shares."""
+    rows = connection.execute(
+        "SELECT metric, share, delta_share FROM charge WHERE start > ? AND start < ? AND start + seconds > ?",
+        (start - _LONGEST, end, start),
+    )
+    return [(metric, Cost(epsilon, delta)) for metric, epsilon, delta in rows]
+
+
+def reserved(connection: sqlite3.Connection) -> Cost:
+    """What was ever taken of the budget of a lifetime."""
+    return Cost(*connection.execute(
+        "SELECT coalesce(sum(reserve), 0), coalesce(sum(delta_reserve), 0) FROM "
+        "(SELECT reserve, delta_reserve FROM charge UNION ALL SELECT reserve, delta_reserve FROM settled_charge)"
+    ).fetchone())  # fmt: skip
+
+
 def settle(connection: sqlite3.Connection, certain: float) -> None:
     """Add up what is older than 400 days: a device that answers every hour for years keeps a short ledger.
 
     A time before these lines' end is closed from then on. `certain` is therefore not what the device's clock says,
     which may be years ahead, but the beginning of an epoch that an aggregator has just accepted.
     """
-    before = certain - _SETTLED_AFTER
+    _add_up(connection, certain - _SETTLED_AFTER)
+
+
+def forget(connection: sqlite3.Connection) -> None:
+    """Keep what all answers may have cost, and nothing of when what was answered, or of how many answers it took.
+
+    The sums are those that were reserved, which do not depend on answers; the budgets go on as they were.
+    """
+    _add_up(connection, float("inf"))
+    connection.execute(
+        "UPDATE settled_charge SET cost = reserve, delta_cost = delta_reserve, "
+        "ends = (SELECT max(ends) FROM settled_charge)"
+    )
+
+
+def _add_up(connection: sqlite3.Connection, before: float) -> None:
     connection.execute(
         "INSERT INTO settled_charge SELECT collection, metric, max(start + seconds) AS ends, sum(cost) AS cost, "
         "sum(reserve) AS reserve, sum(delta_cost) AS delta_cost, sum(delta_reserve) AS delta_reserve FROM charge "

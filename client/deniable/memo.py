@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 
 from deniable.collection import Column, Metric, meaning
 
-__all__ = ["Memo"]
+__all__ = ["Memo", "forget"]
 
 
 class Memo:
@@ -63,7 +63,7 @@ class Memo:
         return int(self._connection.execute(query, self._questions(metric)).fetchone()[0])
 
     def remember(self, metric: Metric, column: Column, chosen: int, remembered: int) -> None:
-        """Remember for good."""
+        """Remember for good what was drawn for an input."""
         question, _ = self._questions(metric)
         stored = remembered.to_bytes(-(-remembered.bit_length() // 8), "little")
         self._connection.execute(
@@ -96,3 +96,9 @@ class Memo:
     def _hmac(self, *about: object) -> bytes:
         text = json.dumps([self._collection, *about], sort_keys=True)
         return hmac.new(self._secret, text.encode(), hashlib.sha256).digest()
+
+
+def forget(connection: sqlite3.Connection) -> None:
+    """Forget all answers, and the secret that would tell what they were: what is answered then is drawn anew."""
+    connection.execute("DELETE FROM memo")
+    connection.execute("DELETE FROM meta WHERE key = 'secret'")

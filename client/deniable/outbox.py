@@ -42,6 +42,7 @@ __all__ = [
     "take",
     "take_missed",
     "waiting",
+    "waiting_in_all",
 ]
 
 _FARTHEST = 8 * 86400.0
@@ -229,3 +230,8 @@ def waiting(connection: sqlite3.Connection, collection: str, since: int = 0) -> 
     query = "SELECT count(*), min(due) FROM queue WHERE collection = ? AND ends >= ?"
     number, first = connection.execute(query, (collection, since)).fetchone()
     return int(number), first
+
+
+def waiting_in_all(connection: sqlite3.Connection) -> int:
+    """How many batches wait, of whatever collection."""
+    return int(connection.execute("SELECT count(*) FROM queue").fetchone()[0])

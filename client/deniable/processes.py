@@ -33,7 +33,7 @@ def look_after(client: Client) -> None:
 
 
 def release(client: Client) -> None:
-    """No longer: it is closed."""
+    """Forget a client that is closed."""
     _clients.discard(client)
 
 

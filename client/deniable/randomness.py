@@ -23,10 +23,10 @@ __all__ = ["FINE", "WORD", "FineCoin", "below", "coin", "renew", "shuffle", "wor
 _Item = TypeVar("_Item")
 
 WORD = 1 << 64
-"""How many words there are."""
+"""How many different words there are."""
 
 FINE = 1 << 256
-"""How many values a fine coin's threshold has."""
+"""How many values the threshold of a fine coin can have."""
 
 _BUFFERED = struct.Struct("<512Q")
 _buffer: list[int] = []

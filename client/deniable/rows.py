@@ -16,7 +16,7 @@ from deniable.payload import PAYLOAD_BITS, Bitmap, Vector
 __all__ = ["ROW_BYTES", "encode_rows", "encode_wide_rows"]
 
 ROW_BYTES = 8
-"""How long a row is."""
+"""The length of a row."""
 
 
 def encode_rows(reports: Iterable[Report], columns: Sequence[Column]) -> bytes:
@@ -26,7 +26,7 @@ def encode_rows(reports: Iterable[Report], columns: Sequence[Column]) -> bytes:
 
 
 def encode_wide_rows(reports: Iterable[Report], columns: Sequence[Column]) -> list[tuple[int, bytes]]:
-    """The other reports, in their order."""
+    """The reports that need wide rows, in their order: columns and payloads."""
     return [(column, _wide(payload, columns[column])) for column, payload in reports if columns[column].shape.wide]
 
 

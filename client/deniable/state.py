@@ -33,7 +33,7 @@ from typing import Any, TypeVar
 from deniable import statefile
 from deniable.errors import StateError
 
-__all__ = ["BusyError", "State", "count", "get", "health", "lost", "put", "reading", "start_over"]
+__all__ = ["BusyError", "State", "count", "forget", "get", "health", "lost", "put", "reading", "start_over"]
 
 _Result = TypeVar("_Result")
 
@@ -99,6 +99,8 @@ A process of an earlier version may have the file open. `ledger`, which nobody c
 it is refused, looks again and finds that the file is of a newer version. A table that had other columns or were gone
 would be damage to it, and it would set the file aside."""
 
+_LONGEST_READ = 1 << 24
+"""Longer texts are none of ours: who only looks does not load them."""
 _BUSY_SECONDS = 0.05
 """How long SQLite waits for another process with our lock held: a fork has to wait as long."""
 _PATIENCE_SECONDS = 10.0
@@ -151,7 +153,7 @@ class State:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self.identity: statefile.Identity | None = None
-        """Which file it has opened last."""
+        """Which file this state has opened last."""
         self._checked = False
         self._lost = False
         self._ended = False
@@ -302,11 +304,11 @@ class State:
         self._let_go()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Let the file be used again after a fork."""
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Go on, with a lock that nobody holds; what was in memory stays the parent's."""
+        """Let the file be used in a child, with a lock that nobody holds; what was in memory stays the parent's."""
         self._lock = threading.RLock()
         self._connection = None
 
@@ -367,6 +369,7 @@ def reading(path: str | Path) -> Iterator[sqlite3.Connection]:
                 statefile.require_ours(whole, _MIGRATIONS[0])
         with closing(sqlite3.connect(f"{whole.as_uri()}?mode=rw", uri=True)) as connection:
             connection.execute("PRAGMA query_only = ON")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_READ)
             if (version := _version(connection)) != len(_MIGRATIONS):
                 raise StateError(
                     f"{path}: written by another version of deniable (schema {version}, here {len(_MIGRATIONS)}); "
@@ -386,7 +389,7 @@ def get(connection: sqlite3.Connection, key: str) -> Any:
 
 
 def put(connection: sqlite3.Connection, key: str, value: float | str | bytes) -> None:
-    """Know it from now on."""
+    """Keep one thing under a name."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
@@ -403,7 +406,7 @@ def start_over(connection: sqlite3.Connection) -> None:
 
 
 def count(connection: sqlite3.Connection, name: str, times: int = 1) -> None:
-    """Count what has happened."""
+    """Count something that has happened to this device's answers."""
     if times:
         connection.execute(
             "INSERT INTO health VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET count = count + excluded.count",
@@ -412,5 +415,11 @@ def count(connection: sqlite3.Connection, name: str, times: int = 1) -> None:
 
 
 def health(connection: sqlite3.Connection) -> dict[str, int]:
-    """How often what has happened."""
+    """What has happened to this device's answers, and how often."""
     return dict(connection.execute("SELECT name, count FROM health ORDER BY name"))
+
+
+def forget(connection: sqlite3.Connection) -> None:
+    """Forget all counts, and when the last batch left."""
+    connection.execute("DELETE FROM health")
+    connection.execute("DELETE FROM meta WHERE key = 'left'")

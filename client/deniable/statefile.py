@@ -23,13 +23,25 @@ from pathlib import Path
 
 from deniable.errors import StateError
 
-__all__ = ["MARK", "StrangerError", "absolute", "erase", "look", "prepare", "require_ours", "set_aside", "state_path"]
+__all__ = [
+    "MARK",
+    "StrangerError",
+    "absolute",
+    "erase",
+    "found",
+    "look",
+    "prepare",
+    "require_ours",
+    "set_aside",
+    "state_path",
+]
 
 MARK = 0x44E91AB1
 """`PRAGMA application_id` of every state file."""
 JOURNAL = "-journal"
 ASIDE = ".damaged"
 
+_NAME = "telemetry.db"
 _HEADER = 100
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _OPEN = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
@@ -40,11 +52,11 @@ Identity = tuple[int, int]
 
 
 class StrangerError(StateError):
-    """What has the name is not ours."""
+    """A file under a state file's name that is not ours."""
 
     def __init__(self, path: Path, what: str) -> None:
         self.what = what
-        """Why it is not."""
+        """What it is instead."""
         super().__init__(
             f"{path}: {what}; it is left as it is: give the state a file of its own, such as "
             'deniable.state_path("my-application"), or move this one away'
@@ -73,17 +85,27 @@ def state_path(application: str) -> Path:
     """
     if not application.strip(". ") or any(sign in application for sign in '/\\:\0"<>|?*'):
         raise ValueError(f"an application's name can be the name of a directory, which {application!r} can not")
-    return _home() / application / "telemetry.db"
+    return _home() / application / _NAME
+
+
+def found() -> list[Path]:
+    """The files where `state_path` puts those of this person's applications, in the order of their names."""
+    homes = {_home(), _default_home()}  # an application may have been started without the XDG_STATE_HOME of now
+    return sorted(path for home in homes for path in home.glob(f"*/{_NAME}"))
 
 
 def _home() -> Path:
+    given = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return given if sys.platform not in {"darwin", "win32"} and given.is_absolute() else _default_home()
+
+
+def _default_home() -> Path:
     try:
         if sys.platform == "darwin":
             return Path.home() / "Library" / "Application Support"
         if sys.platform == "win32":
             return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-        given = Path(os.environ.get("XDG_STATE_HOME", ""))
-        return given if given.is_absolute() else Path.home() / ".local" / "state"
+        return Path.home() / ".local" / "state"
     except RuntimeError as error:
         raise StateError(f"{error}: name a state file of your own, by its absolute path") from error
 
@@ -165,7 +187,7 @@ def _close_to_others(path: Path) -> None:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """The file of that suffix, in the same directory."""
+    """The path in the same directory whose name has that suffix, too."""
     return path.with_name(path.name + suffix)
 
 
@@ -230,7 +252,7 @@ def erase(path: Path, first: str, before: float) -> None:
 
 
 def _overwrite(path: Path, begin: int) -> None:
-    """In place: a file that is cut first is written elsewhere."""
+    """Overwrite a file in place from a byte on, and remove it: one that is cut first is written elsewhere."""
     descriptor = os.open(path, os.O_RDWR | _OPEN)
     try:
         os.lseek(descriptor, begin, os.SEEK_SET)

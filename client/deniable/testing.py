@@ -52,9 +52,15 @@ class TestClient(Client):
         super().__init__(collection, consent=consent, segment=segment, strict=True, settings=clock)
 
     def recorded(self, metric: str) -> Any:
-        """What the metric's values of this epoch have become so far; None where there is none."""
+        """What the metric's values of this epoch have become so far; None where there is none.
+
+        Of a metric that is fed: what those of its sources have, by their names.
+        """
         self._write()
         found = self.collection.metric(metric)
+        if found.sources:
+            values = {name: self.recorded(name) for name in found.kind.of}
+            return None if None in values.values() else values
         row = self._state.run(
             lambda connection: connection.execute("SELECT state FROM raw WHERE metric = ?", (metric,)).fetchone()
         )

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from deniable import linkage
+from deniable import linkage, odds
 from deniable.collection import Collection, Metric, Report
 from deniable.ledger import Cost
 from deniable.mechanisms import Mechanism
@@ -31,6 +31,7 @@ __all__ = [
     "conclusion",
     "entries",
     "erase_before",
+    "forget",
     "give_up",
     "mark",
     "of_batch",
@@ -47,12 +48,12 @@ _EXACT = 256
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One report."""
+    """One report, as the transcript has it."""
 
     collection: str
     """The collection that asked."""
     metric: str
-    """What was answered."""
+    """The metric that was answered."""
     start: int
     """When the epoch began, in seconds since 1970-01-01T00:00:00Z."""
     seconds: int
@@ -87,6 +88,8 @@ def add(
         mechanism = metric.columns[place].mechanism
         answer = metric.kind.describe(place, mechanism, report.payload)
         concluded = f"{conclusion(mechanism, report.payload, metric.kind.delta)}; {_link(metric)}"
+        if others := [other.name for other in collection.about(metric)]:
+            concluded += f"; answers of {', '.join(others)} are about the same values: epsilons add up"
         about = (batch_id, WAITING, collection.name, metric.name, epoch * seconds, seconds)
         row = (*about, cost.epsilon, answer, concluded, cost.delta)
         connection.execute("INSERT INTO transcript VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -106,7 +109,7 @@ def conclusion(mechanism: Mechanism, payload: int, delta: Fraction = Fraction(0)
         but = f", but for a chance of {2 * float(delta):.2g}" if delta else ""
         return (
             f"of two answers to be confused, neither leads to this more than {times:.3g} times as often as the "
-            f"other{but}"
+            f"other{but}; {'but for that ' if delta else ''}{_sure(times)}"
         )
     own, *others = (
         float(mechanism.probability(payload, value))
@@ -115,7 +118,13 @@ def conclusion(mechanism: Mechanism, payload: int, delta: Fraction = Fraction(0)
     low, high = _percent(min(others)), _percent(max(others))
     spread = low if low == high else f"{low} to {high}"
     which = "the other" if inputs == 2 else "any other"
-    return f"devices with {which} answer send this {spread} of the time, those with this one {_percent(own)}"
+    told = f"devices with {which} answer send this {spread} of the time, those with this one {_percent(own)}"
+    return f"{told}; {_sure(max(own, *others) / min(own, *others))}"
+
+
+def _sure(ratio: float) -> str:
+    """What seeing a report of this ratio does to an even bet."""
+    return f"who held an answer to be an even bet is at most {odds.sure(ratio)} sure of it then"
 
 
 def _link(metric: Metric) -> str:
@@ -160,6 +169,11 @@ def withdraw(connection: sqlite3.Connection) -> None:
     gone = "batch_id IS NOT NULL AND batch_id NOT IN (SELECT batch_id FROM queue)"
     connection.execute(f"DELETE FROM transcript WHERE fate = ? AND {gone}", (WAITING,))  # noqa: S608
     connection.execute(f"UPDATE transcript SET batch_id = NULL WHERE {gone}")  # noqa: S608
+
+
+def forget(connection: sqlite3.Connection) -> None:
+    """Forget every report."""
+    connection.execute("DELETE FROM transcript")
 
 
 def erase_before(connection: sqlite3.Connection, time: float) -> None:

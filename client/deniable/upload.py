@@ -59,7 +59,7 @@ _STEPS = (2.0, 60.0, 3600.0, 43200.0)
 """What a server can ask for: the next one of these, and up to twice as much, a day at most. A delay for each device
 would be a name for it."""
 _GROWTH = 4.0
-"""Every wait is so many times the one before."""
+"""Every wait for the next try is so many times the one before."""
 _FORK_WAIT = 1.0
 """A fork waits at most so long for gRPC to be left."""
 _START_SECONDS = 20.0
@@ -95,7 +95,7 @@ class Credentials:
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What goes with every call."""
+        """The token, as every call carries it."""
         return () if self.token is None else (("authorization", f"Bearer {self.token}"),)
 
 
@@ -230,7 +230,7 @@ class _Apart(Uploader):
         self._process: subprocess.Popen[str] | None = None
 
     def send(self, request: bytes) -> Outcome | None:
-        """The same; of a process that ends without a word nobody knows what it has reached."""
+        """Submit the batch in that process; of one that ends without a word nobody knows what it has reached."""
         import subprocess
 
         if getattr(sys, "frozen", False) or not sys.executable:
@@ -333,17 +333,17 @@ def uploading(endpoint: str, credentials: Credentials, deadline: float) -> Itera
 
 
 def before_fork() -> None:
-    """Cut all calls short, and wait until gRPC is left."""
+    """Cut all calls short before a fork, and wait until gRPC is left."""
     _gate.shut()
 
 
 def after_fork_in_parent() -> None:
-    """Go on."""
+    """Let calls begin again after a fork."""
     _gate.open()
 
 
 def after_fork_in_child() -> None:
-    """Go on without the gRPC of the parent."""
+    """Let calls begin in a child, without the gRPC of the parent."""
     global _gate, _inherited  # noqa: PLW0603
     _gate = _Gate()
     _inherited = _inherited or "grpc" in sys.modules

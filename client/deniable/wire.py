@@ -10,7 +10,7 @@ from __future__ import annotations
 __all__ = ["LENGTH", "bytes_field", "fields", "number_field", "tag_of"]
 
 LENGTH = 2
-"""How what has a length is encoded."""
+"""The encoding of what has a length."""
 _FIXED = {1: 8, 5: 4}
 
 
@@ -20,12 +20,12 @@ def tag_of(number: int, encoding: int = LENGTH) -> int:
 
 
 def number_field(number: int, value: int) -> bytes:
-    """A number; as proto3 has it, 0 is not sent."""
+    """A field that is a number; as proto3 has it, 0 is not sent."""
     return _varint(tag_of(number, 0)) + _varint(value) if value else b""
 
 
 def bytes_field(number: int, value: bytes) -> bytes:
-    """Some bytes; none are not sent."""
+    """A field of bytes; as proto3 has it, none are not sent."""
     return _varint(tag_of(number)) + _varint(len(value)) + value if value else b""
 
 

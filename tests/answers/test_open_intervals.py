@@ -40,16 +40,16 @@ _OFTEN = st.one_of(
 
 def possible(metric: Metric, found: Estimate, place: int) -> tuple[float, float]:
     """The least and the most that a row can truly be."""
-    row, kind = found.rows[place], metric.kind
-    if row.measure is Measure.SHARE:
+    row, kind, measure = found.rows[place], metric.kind, found.headings[place].measure
+    if measure is Measure.SHARE:
         return 0.0, 1.0
-    if row.label == "mean rank":
+    if row.key == "mean rank":
         return 1.0, float(len(kind.parameters()["values"]))
-    if row.label == "standard deviation":
+    if row.key == "standard deviation":
         assert isinstance(kind, Quantity)
         return 0.0, (kind.ends[1] - kind.ends[0]) / 2
     if isinstance(kind, Quantity):
-        times = found.reports if row.measure is Measure.TOTAL else 1
+        times = found.reports if measure is Measure.TOTAL else 1
         return kind.ends[0] * times, kind.ends[1] * times
     clip = float(kind.clip)  # type: ignore[attr-defined]
     return -clip, clip
@@ -180,11 +180,11 @@ def test_the_low_end_holds_without_a_max(others: list[int], epsilon: str) -> Non
     chances[-1] = 0.01
     counts = generator.choice(values, (2_000, 100), p=chances / chances.sum())
     noise = [generator.geometric(1 - mechanism.alpha, counts.shape) for _ in range(2)]
-    sent = counts + noise[0] - noise[1] - mechanism.lowest
+    sent, moved = counts + noise[0] - noise[1], -mechanism.lowest
     held = 0
-    for own in sent.tolist():
-        square = sum(each * each for each in own)
-        row = answer(metric, [np.array([100, sum(own), square & 0xFFFFFFFF, square >> 32])]).rows[0]
+    for total, square in zip(sent.sum(axis=1).tolist(), (sent**2).sum(axis=1).tolist(), strict=True):
+        whole = square + 2 * moved * total + moved**2 * 100  # in Python's integers: levels are long
+        row = answer(metric, [np.array([100, total + moved * 100, whole & 0xFFFFFFFF, whole >> 32])]).rows[0]
         held += row.low <= float(chances @ values)
         assert row.high == math.inf
     assert binom.cdf(held, 2_000, 0.95) > 1e-7, held
@@ -209,7 +209,7 @@ def told() -> tuple[Answer, Table]:
     """The answer of a count without a max, as it travels, and as a table."""
     collection = Collection.loads(TEXT)
     metric = collection.metrics["errors"]
-    found = Answer(collection, metric, 3, 3, {}, events("", [3] * 100), 100.0, [None, None], 2)
+    found = Answer(collection, metric, 3, 3, {}, events("", [3] * 100), 100.0, [None, None], [1, 1])
     return found, Table.of([estimate_message(found)])
 
 
@@ -219,8 +219,8 @@ def test_every_form_of_an_answer_says_that_the_interval_is_open() -> None:
     assert "without a max" in found.estimate.note
     page = MessageToDict(estimate_message(found))
     assert page["note"] == found.estimate.note
-    assert page["rows"][0]["high"] == "Infinity"
-    assert page["rows"][0]["highText"] == "∞"
+    assert page["series"][0]["rows"][0]["high"] == "Infinity"
+    assert page["series"][0]["rows"][0]["highText"] == "∞"
     assert table[0]["high"] == math.inf
     written = json.loads(table.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert written[0]["high"] is None

@@ -130,7 +130,7 @@ def test_a_trend_has_a_point_for_every_epoch_with_reports_and_is_about_the_leadi
         browser, dark = overview.answers
         assert (browser.metric.name, browser.first_epoch, browser.estimate.reports) == ("browser", TODAY - 2, 930)
         trend = overview.trends[0]
-        assert trend.label == "edge"
+        assert trend.row == ("shares", "edge")
         assert [point.epoch for point in trend.points] == [TODAY - 5, TODAY - 2, TODAY]
         assert [point.reports for point in trend.points] == [450, 460, 470]
         alone = await analyst.by_epoch("", Query(epochs=30), "browser")

@@ -47,13 +47,6 @@ FRESH = Collection.loads(TEXT.format(memo=""))
 SHARES = np.array([0.5, 0.25, 0.15, 0.1, 0.0])
 
 
-def draw(metric: Metric, values: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
-    """One symbol a device, from the metric's exact channel."""
-    channel = np.array([[float(own[payload]) for payload in sorted(own)] for own in metric.columns[0].channel()])
-    symbols: NDArray[np.int64] = (generator.random(len(values))[:, None] > channel.cumsum(axis=1)[values]).sum(axis=1)
-    return symbols
-
-
 def epochs_of(
     metric: Metric,
     shares: NDArray[np.float64],
@@ -62,16 +55,15 @@ def epochs_of(
     present: float,
     generator: np.random.Generator,
 ) -> list[list[Counters]]:
-    """The counters of a fleet whose devices keep their value, and each report in an epoch with a chance."""
-    values = generator.choice(len(shares), p=shares, size=devices)
-    said = draw(metric, values, generator)
-    found = []
-    for _ in range(epochs):
-        if not metric.memoize:
-            said = draw(metric, values, generator)
-        here = said[generator.random(devices) < present]
-        found.append([np.bincount(here, minlength=len(shares))])
-    return found
+    """The counters of a fleet whose devices keep their value; in each epoch others of them report, equally many."""
+    channel = np.array([[float(own[payload]) for payload in sorted(own)] for own in metric.columns[0].channel()])
+    here = round(present * devices)
+    kept = generator.multinomial(devices, shares)
+    if metric.memoize:
+        said = generator.multinomial(kept, channel).sum(axis=0)
+        return [[generator.multivariate_hypergeometric(said, here)] for _ in range(epochs)]
+    values = generator.multivariate_hypergeometric(kept, here, size=epochs)
+    return [[own] for own in generator.multinomial(values, channel).sum(axis=1)]
 
 
 def test_a_window_of_equal_memoized_epochs_is_as_sure_as_one_of_them() -> None:

@@ -21,17 +21,17 @@ import pytest
 from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.answers import answer
+from deniable_aggregator.answers import answer, row_count
 from deniable_aggregator.catalog import Catalog
 from deniable_aggregator.estimate_service import EstimateService
-from deniable_aggregator.prices import MOST, Price, TooDearError, row_count
+from deniable_aggregator.prices import MOST, Price, TooDearError
 from deniable_aggregator.query import Analyst
 from deniable_aggregator.questions import Questions
 from deniable_aggregator.remembered import Remembered, state_of
 from deniable_aggregator.store import Store
 from deniable_aggregator.turns import SLICE
 from support.aggregator_server import DAY, connected, request
-from support.aggregators import EXACT, running
+from support.aggregators import DESK, EXACT, running
 from support.site import Running
 from support.site import running as site
 from support.stored import put, stored
@@ -272,7 +272,7 @@ def test_devices_do_not_wait_for_questions(tmp_path: Path) -> None:
 
     async def run() -> None:
         async with running(file, "--data", tmp_path / "data") as started, connected(started.port) as device:
-            (desk,) = [pid for pid, command in started.children().items() if "deniable_aggregator.desk" in command]
+            (desk,) = [pid for pid, name in started.children().items() if name == DESK]
             (worker,) = started.workers()
             assert os.getpriority(os.PRIO_PROCESS, desk) > os.getpriority(os.PRIO_PROCESS, worker)
             async with grpc.aio.insecure_channel(started.endpoint) as channel:

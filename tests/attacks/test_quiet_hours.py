@@ -52,7 +52,7 @@ def supports(reader: Reader, metric: str, epoch: int) -> dict[str, float]:
     found = frequencies(column.mechanism, _nothing(column.shape.counters))
     rows = reader.estimates(metric, last_epoch=epoch)
     return {
-        row["label"]: row["reports"] * (found.q + row["value"] * (found.p - found.q)) if row["reports"] else 0.0
+        row["key"]: row["reports"] * (found.q + row["value"] * (found.p - found.q)) if row["reports"] else 0.0
         for row in rows
     }
 

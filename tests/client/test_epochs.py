@@ -12,7 +12,7 @@ from deniable import Collection
 from deniable.epochs import seal
 from deniable.state import State
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
-from support.device import SEALING, Device
+from support.device import SEALING, Device, Stumbling
 
 HOUR = 3600
 TEXT = """
@@ -47,21 +47,6 @@ COLLECTION = Collection.loads(TEXT)
 CHANGED = Collection.loads(TEXT.replace('["a", "b", "c"]', '["a", "b", "c", "d"]'))
 OTHER = Collection.loads(TEXT.replace('"epochs"', '"other"'))
 VALUES = {"often": 3, "said": True, "told": "b"}
-
-
-class Stumbling:
-    """A connection that fails at a statement of a certain number."""
-
-    def __init__(self, connection: sqlite3.Connection, statement: int) -> None:
-        self._connection = connection
-        self._left = statement
-
-    def execute(self, *statement: Any) -> sqlite3.Cursor:
-        """Do it, or fail."""
-        self._left -= 1
-        if self._left < 0:
-            raise ZeroDivisionError
-        return self._connection.execute(*statement)
 
 
 def content(state: State) -> dict[str, list[Any]]:

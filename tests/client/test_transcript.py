@@ -84,7 +84,8 @@ def test_the_conclusion_is_what_the_mechanism_does() -> None:
     assert mechanism.probability(1, 0) == pytest.approx(Fraction(1, 4))
     for payload in (0, 1):
         assert conclusion(mechanism, payload) == (
-            "devices with the other answer send this 25% of the time, those with this one 75%"
+            "devices with the other answer send this 25% of the time, those with this one 75%; "
+            "who held an answer to be an even bet is at most 3 in 4 sure of it then"
         )
 
 
@@ -94,7 +95,7 @@ def test_a_conclusion_about_many_answers_gives_the_range() -> None:
     mechanism = asking(body).columns[0].mechanism
     near, far, own = (float(mechanism.probability(0, value)) for value in (1, 2, 0))
     others = f"devices with any other answer send this {100 * far:.2g}% to {near:.0%} of the time"
-    assert conclusion(mechanism, 0) == f"{others}, those with this one {own:.0%}"
+    assert conclusion(mechanism, 0).startswith(f"{others}, those with this one {own:.0%}; who held")
 
 
 def test_a_report_over_the_memo_tells_no_more_than_its_own_noise() -> None:

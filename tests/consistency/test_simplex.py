@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from deniable import Collection
-from deniable_aggregator.answers import answer
-from deniable_aggregator.consistency import consistent, on_simplex
+from deniable_aggregator.answers import answer, consistent
+from deniable_aggregator.consistency import on_simplex
 
 SHARES = st.lists(st.floats(-2, 2), min_size=1, max_size=40).map(np.array)
 

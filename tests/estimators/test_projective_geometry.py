@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -38,11 +39,12 @@ def coefficients(order: int, dimensions: int) -> NDArray[np.int64]:
 
 
 def defined(
-    counters: NDArray[np.int64], order: int, dimensions: int, answers: NDArray[np.int64]
+    counters: Sequence[NDArray[np.int64]], order: int, dimensions: int, answers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """For some answers, the reports whose product with them has no x^(t-1): the definition."""
+    """For each counters and some answers, the reports whose product with them has no x^(t-1): the definition."""
     rows = coefficients(order, dimensions)
-    return np.array([counters[rows @ rows[answer, ::-1] % order == 0].sum() for answer in answers])
+    supporting = (rows @ rows[answer, ::-1] % order == 0 for answer in answers)
+    return np.array([[own[found].sum() for own in counters] for found in supporting]).T
 
 
 @pytest.mark.parametrize("most", [1, 1000, 1 << 54])
@@ -50,7 +52,7 @@ def defined(
 def test_the_transform_is_the_definition(order: int, dimensions: int, most: int) -> None:
     """For every answer of a small geometry, with few reports and with so many that doubles could not add them up."""
     counters = np.random.default_rng(most).integers(0, most + 1, points(order, dimensions))
-    expected = defined(counters, order, dimensions, np.arange(len(counters)))
+    (expected,) = defined([counters], order, dimensions, np.arange(len(counters)))
     assert (supports(counters, order, dimensions) == expected).all()
 
 
@@ -67,8 +69,9 @@ def test_large_transforms_are_exact_at_the_margin_and_beyond(order: int, dimensi
     spread = rng.multinomial(most, np.full(size, 1 / size))
     single = np.zeros(size, np.int64)
     single[-2] = most
-    for counters in (spread, single, spread * 1024 + single):
-        assert (supports(counters, order, dimensions)[answers] == defined(counters, order, dimensions, answers)).all()
+    every = [spread, single, spread * 1024 + single]
+    for counters, expected in zip(every, defined(every, order, dimensions, answers), strict=True):
+        assert (supports(counters, order, dimensions)[answers] == expected).all()
 
 
 def test_large_transforms_work_on_arrays() -> None:

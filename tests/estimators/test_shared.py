@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tools.window_coverage import asked
 from deniable import Metric
 from deniable.mechanisms import Memoized, RandomizedResponse
 from deniable_aggregator.answers import Target
+from deniable_aggregator.estimators._shared import largest
 from deniable_aggregator.windows import windowed
 
 EPOCHS = 30
@@ -68,7 +70,7 @@ def test_a_fresh_answer_shares_the_value(name: str, columns: int) -> None:
     exact = share * (1 - share) * (1 + (columns - 1) / EPOCHS) + columns * noise / EPOCHS
     found = windowed(metric, [symbols(metric, share, devices)] * EPOCHS, 0.95, Target.POPULATION)
     row = found.estimate.rows[0]
-    size = 60.0 if row.label == "mean" else 1.0
+    size = 60.0 if row.key == "mean" else 1.0
     claimed = row.std_error / size * math.sqrt(devices)
     assert math.sqrt(exact) * 0.9999 <= claimed <= math.sqrt(exact) * 1.026
 
@@ -88,3 +90,39 @@ def test_about_the_devices_that_reported_only_remembered_noise_is_shared() -> No
     claimed = found.estimate.rows[0].std_error * math.sqrt(devices)
     exact = math.sqrt(kept + fresh / EPOCHS)
     assert exact * 0.9999 <= claimed <= exact * 1.026
+
+
+@pytest.mark.parametrize(
+    ("excess", "start", "end", "expected"),
+    [
+        (lambda x: x - 0.2, 0.0, 0.25, 0.2),
+        (lambda x: x - 0.1 - 0.3 * math.sqrt(x), 0.1, 0.25, 0.25),
+        (lambda x: x - 0.01 - 0.2 * math.sqrt(x), 0.01, 0.25, (0.1 + math.sqrt(0.02)) ** 2),
+        (lambda x: math.expm1(40 * (x - 0.03)), 0.0, 0.25, 0.03),
+        (lambda x: -1.0 if x < 0.07 else 1e9, 0.0, 0.25, 0.07),
+        (lambda x: x**9 - 1e-12, 0.0, 0.25, 1e-12 ** (1 / 9)),
+        (lambda _: 1.0, 0.1, 0.25, 0.1),
+        (lambda _: -1.0, 0.1, 0.25, 0.25),
+        (lambda x: 0.02 - x if x < 0.05 else x - 0.2, 0.0, 0.25, 0.2),  # beyond at the start, and not any more
+    ],
+)
+def test_the_first_value_beyond_is_found(
+    excess: Callable[[float], float], start: float, end: float, expected: float
+) -> None:
+    """To one part in 2^45 of the largest, whatever the excess looks like: steep, flat, with a leap."""
+    found = largest(excess, start, end)
+    assert found == pytest.approx(expected, abs=end * 2.0**-45)
+    assert excess(found) > 0 or found == end
+
+
+def test_what_is_smooth_is_found_in_a_few_steps() -> None:
+    """Where the uncertainty of a spread grows with its root, as it does, an end takes at most fifteen looks."""
+    for n in (50, 1000, 10**6):
+        looks: list[float] = []
+
+        def excess(spread: float, n: int = n, looks: list[float] = looks) -> float:
+            looks.append(spread)
+            return spread - 0.03 - 1.96 * math.sqrt((spread * (7 - 3 * spread) + 0.4 * math.sqrt(spread) + 3) / n)
+
+        assert 0.03 < largest(excess, 0.03, 0.25) <= 0.25
+        assert len(looks) <= 15

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deniable import Collection
 from deniable_aggregator.planning.check import findings
-from support.commands import deniable
+from support.commands import told
 
 HEAD = '[collection]\nname = "c"\nepoch = "1d"\nowner = "o"\n[budget]\nepoch = 10\n'
 VECTOR = (
@@ -48,8 +48,6 @@ def test_it_tells_what_the_deltas_add_up_to(tmp_path: Path) -> None:
     """Beside what the epsilons do; where there is none, nothing is said of it."""
     file = tmp_path / "metrics.toml"
     file.write_text(HEAD + VECTOR)
-    assert (
-        "Its deltas add up to 1e-06 an epoch, of a budget of 1e-05, and 0.001 ever." in deniable("check", file).stdout
-    )
+    assert "Its deltas add up to 1e-06 an epoch, of a budget of 1e-05, and 0.001 ever." in told("check", file).stdout
     file.write_text(HEAD + CATEGORY)
-    assert "delta" not in deniable("check", file).stdout
+    assert "delta" not in told("check", file).stdout

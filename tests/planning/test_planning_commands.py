@@ -62,7 +62,7 @@ def test_what_can_not_be_audited_is_one_line_and_exit_code_2(arguments: tuple[st
 
 def test_check_says_what_else_could_ask() -> None:
     """For every metric that several mechanisms could ask, how much less certain the answer would be."""
-    shown = deniable("check", EDITOR).stdout
+    shown = told("check", EDITOR).stdout
     assert re.search(r"- browser: subset_selection 1 times, projective_geometry 1\.\d+ times", shown)
     assert re.search(r"- session_minutes: one_bit 1\.\d+ times, laplace \d\.\d+ times", shown)
     assert "- dark_mode" not in shown
@@ -75,10 +75,10 @@ def test_a_fleet_reports_one_by_one_or_through_one_stream(tmp_path: Path, fast: 
     truth.write_text(TRUTH)
     with serving(tmp_path / "data", EDITOR) as endpoint:
         arguments = ("--devices", "500", "--truth", truth, "--endpoint", endpoint)
-        simulated = deniable("simulate", EDITOR, *arguments, fast)
+        simulated = told("simulate", EDITOR, *arguments, fast)
         assert simulated.returncode == 0, simulated.stderr
         assert "500 of 500" in simulated.stderr
-        table = deniable("estimates", "--endpoint", endpoint).stdout
+        table = told("estimates", "--endpoint", endpoint).stdout
         assert table.count("500") >= 8
 
 

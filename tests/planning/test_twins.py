@@ -129,7 +129,7 @@ ENTRIES: list[tuple[Any, int]] = [
     for cases in CASES.values() if cases.proved for subject in cases.fitted for value in subject.inputs
 ]  # fmt: skip
 """Of mechanisms whose payloads are not listed: vectors of one entry."""
-ALARM = 1e-6 / (sum(len(subject.inputs) for subject in FITTED) + len(ENTRIES))
+ALARM = 1e-6 / (len(FITTED) + len(ENTRIES))
 """Each fit's share of one false alarm in a million runs. A twin whose epsilon is 5% off passes as seldom."""
 FAR = 400
 """Beyond the noise that entries have in any sample here: the chance is below 10^-9 in a million draws."""
@@ -138,25 +138,24 @@ FAR = 400
 @pytest.mark.parametrize("subject", FITTED, ids=str)
 def test_draws_follow_the_exact_channel(subject: Subject) -> None:
     """Chi-square goodness of fit, with as many draws as show an epsilon that is 5% off."""
-    for value in subject.inputs:
-        test = plan(subject.mechanism, value, ALARM)
-        assert not strays(test, drawn(subject.mechanism, value, test.reports))
+    test = plan(subject.mechanism, subject.inputs, ALARM)
+    assert not strays(test, [drawn(subject.mechanism, value, test.reports) for value in subject.inputs])
 
 
 @pytest.mark.parametrize("subject", FITTED, ids=str)
 def test_a_twin_of_another_epsilon_is_noticed(subject: Subject) -> None:
     """The draws of a mechanism whose epsilon is 5% larger are rejected by the same test."""
-    value = subject.inputs[0]
-    test = plan(subject.mechanism, value, ALARM)
-    assert strays(test, drawn(detuned(subject.mechanism), value, test.reports))
+    test = plan(subject.mechanism, subject.inputs, ALARM)
+    wrong = detuned(subject.mechanism)
+    assert strays(test, [drawn(wrong, value, test.reports) for value in subject.inputs])
 
 
 @pytest.mark.parametrize(("mechanism", "entry"), ENTRIES, ids=lambda each: getattr(each, "name", ""))
 def test_entries_follow_the_exact_noise(mechanism: VectorLaplace | Gaussian, entry: int) -> None:
     """The same for the noise of one entry; noise of a wrong epsilon is rejected."""
     test = planned(mechanism, pack([entry]))
-    assert not strays(test, drawn(mechanism, pack([entry]), test.reports))
-    assert strays(test, drawn(detuned(mechanism), pack([entry]), test.reports))
+    assert not strays(test, [drawn(mechanism, pack([entry]), test.reports)])
+    assert strays(test, [drawn(detuned(mechanism), pack([entry]), test.reports)])
 
 
 def planned(mechanism: VectorLaplace | Gaussian, value: int) -> Plan:
@@ -166,7 +165,7 @@ def planned(mechanism: VectorLaplace | Gaussian, value: int) -> Plan:
     right, wrong = (
         [float(each.probability(payload, value)) for payload in sent] for each in (mechanism, detuned(mechanism))
     )
-    return design(sent, right, wrong, ALARM)
+    return design(sent, [right], [wrong], ALARM)
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,10 @@ class Whole(Channel):
 
     def __init__(self, mechanism: Mechanism) -> None:
         rows = mechanism.channel()
-        self.whole = lcm(*(cell.denominator for row in rows for cell in row.values()))
-        self._rows = [{payload: int(cell * self.whole) for payload, cell in row.items()} for row in rows]
+        whole = self.whole = lcm(*{cell.denominator for row in rows for cell in row.values()})
+        self._rows = [
+            {payload: cell.numerator * (whole // cell.denominator) for payload, cell in row.items()} for row in rows
+        ]
         self._apart = _apart(mechanism)
 
     def cell(self, payload: int, value: int) -> int:
@@ -215,7 +217,7 @@ class Composed(Channel):
 def exact_channel(mechanism: Mechanism) -> Channel:
     """Cell by cell where that is feasible, else by its structure."""
     small = mechanism.inputs * payload_count(mechanism) <= SMALL
-    return Whole(mechanism) if small else stated_channel(mechanism)
+    return _whole(mechanism) if small else stated_channel(mechanism)
 
 
 @cache
@@ -243,7 +245,10 @@ def stated_channel(mechanism: Mechanism) -> Channel:
         case Memoized():
             return Composed(mechanism)
         case _:
-            return Whole(mechanism)
+            return _whole(mechanism)
+
+
+_whole = cache(Whole)
 
 
 def payload_count(mechanism: Mechanism) -> int:

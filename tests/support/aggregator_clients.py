@@ -25,7 +25,7 @@ __all__ = ["LEVEL", "Fleet"]
 LEVEL = 7
 """The column of the measurements."""
 
-_RETRY_SECONDS = 0.02
+_RETRY_SECONDS = 0.05
 _GIVE_UP = 0.05
 _SAY_AGAIN = 0.05
 _TO_SEVERAL = 0.2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -13,7 +14,10 @@ from support.aggregator_server import Client, connected
 from support.commands import COMMAND
 from support.waiting import until
 
-__all__ = ["EXACT", "LEVELS", "Aggregator", "connections", "gone", "running"]
+__all__ = ["DESK", "EXACT", "LEVELS", "NURSE", "WORKER", "Aggregator", "connections", "gone", "running", "started_by"]
+
+WORKER, DESK, NURSE = "deniable-worker", "deniable-desk", "deniable-nurse"
+"""What the processes of an aggregator are called."""
 
 EXACT = f"""
 [collection]
@@ -43,6 +47,18 @@ def gone(pid: int) -> bool:
         return True
 
 
+def started_by(pid: int) -> dict[int, str]:
+    """The processes that a process has started, and they, with what each is called."""
+    found = {}
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, _said(task / "children").split()):
+                if not gone(child):
+                    found[child] = _said(Path(f"/proc/{child}/comm")).strip()
+                    found |= started_by(child)
+    return found
+
+
 def _said(file: Path) -> str:
     """What the kernel says of a process or a thread; nothing when it has just ended."""
     try:
@@ -66,21 +82,16 @@ class Aggregator:
         return int(self.endpoint.rpartition(":")[2])
 
     def children(self) -> dict[int, str]:
-        """The processes that it has started, with their command lines."""
-        found = {}
-        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            for child in _said(task / "children").split():
-                if not gone(int(child)):
-                    found[int(child)] = _said(Path(f"/proc/{child}/cmdline")).replace("\0", " ")
-        return found
+        """The processes that it has started, with what they are called."""
+        return started_by(self.process.pid)
 
     def workers(self) -> list[int]:
         """Its workers."""
-        return [pid for pid, command in self.children().items() if "deniable_aggregator.workers" in command]
+        return [pid for pid, name in self.children().items() if name == WORKER]
 
     def store(self) -> int:
         """Its embedded store."""
-        (pid,) = (pid for pid, command in self.children().items() if "valkey" in command)
+        (pid,) = (pid for pid, name in self.children().items() if "valkey" in name)
         return pid
 
     def kill(self) -> None:

@@ -29,14 +29,25 @@ def deniable(*arguments: str | Path, timeout: float = PATIENCE) -> subprocess.Co
 
 
 def told(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The same in this process, for what ends before it has begun: loading it takes longer than running it."""
+    """The same in this process: loading a command takes longer than running it, and says the same every time."""
     given = [str(argument) for argument in arguments]
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+    out, errors = _written(), _written()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         try:
             code = main(given)
         except SystemExit as ended:  # as argparse does
             code = int(ended.code or 0)
-    return subprocess.CompletedProcess(given, code, out.getvalue(), errors.getvalue())
+    return subprocess.CompletedProcess(given, code, _read(out), _read(errors))
+
+
+def _written() -> io.TextIOWrapper:
+    """What can be written to as to a terminal's file: texts, and bytes beside them."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def _read(file: io.TextIOWrapper) -> str:
+    file.seek(0)
+    return file.read()
 
 
 @contextlib.contextmanager

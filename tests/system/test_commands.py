@@ -19,7 +19,7 @@ import deniable as sdk
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.cli import main
-from support.commands import COMMAND, EDITOR, deniable, serving
+from support.commands import COMMAND, EDITOR, deniable, serving, told
 from support.waiting import PATIENCE, soon
 
 TRUTH = """
@@ -49,7 +49,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     truth = directory / "truth.toml"
     truth.write_text(TRUTH)
     with serving(directory / "data", EDITOR) as endpoint:
-        simulated = deniable("simulate", EDITOR, "--devices", "300", "--truth", truth, "--endpoint", endpoint)
+        simulated = told("simulate", EDITOR, "--devices", "300", "--truth", truth, "--endpoint", endpoint)
         assert simulated.returncode == 0, simulated.stderr
         assert "300 of 300" in simulated.stderr
         yield endpoint
@@ -103,9 +103,9 @@ def test_estimates_come_as_a_table_json_and_csv(endpoint: str) -> None:
     table = deniable("estimates", "--endpoint", endpoint)
     assert "dark_mode: yes" in table.stdout
     assert "300" in table.stdout
-    rows = json.loads(deniable("estimates", "--endpoint", endpoint, "--format", "json").stdout)
-    read = list(csv.DictReader(io.StringIO(deniable("estimates", "--endpoint", endpoint, "--format", "csv").stdout)))
-    assert [row["label"] for row in rows] == [row["label"] for row in read]
+    rows = json.loads(told("estimates", "--endpoint", endpoint, "--format", "json").stdout)
+    read = list(csv.DictReader(io.StringIO(told("estimates", "--endpoint", endpoint, "--format", "csv").stdout)))
+    assert [row["key"] for row in rows] == [row["key"] for row in read]
     assert [float(row["value"]) for row in read] == [row["value"] for row in rows]
     yes = next(row for row in rows if row["metric"] == "dark_mode")
     assert yes["reports"] == 300
@@ -119,7 +119,7 @@ def test_segments_add_up_to_the_whole(endpoint: str) -> None:
     """The reports of the three platforms are the reports of all."""
     reports = []
     for platform in ("linux", "macos", "windows"):
-        shown = deniable(
+        shown = told(
             "estimates", "--endpoint", endpoint, "--format", "json", "--metric", "browser", "--segment",
             f"platform={platform}",
         )  # fmt: skip
@@ -143,7 +143,7 @@ def test_what_can_not_be_answered_is_one_line_and_exit_code_2(
     endpoint: str, arguments: tuple[str, ...], words: str
 ) -> None:
     """Mistakes end in one line that tells the next step."""
-    shown = deniable("estimates", "--endpoint", endpoint, *arguments)
+    shown = told("estimates", "--endpoint", endpoint, *arguments)
     assert shown.returncode == 2
     assert words in shown.stderr
     assert shown.stderr.count("\n") == 1
@@ -151,13 +151,13 @@ def test_what_can_not_be_answered_is_one_line_and_exit_code_2(
 
 def test_a_collection_is_checked(tmp_path: Path) -> None:
     """`check` shows what is asked and what it costs, and names every mistake of a file that does not load."""
-    shown = deniable("check", EDITOR)
+    shown = told("check", EDITOR)
     assert shown.returncode == 0
     assert "The dark theme is on" in shown.stdout
     assert "spends at most 4.099" in shown.stdout
     broken = tmp_path / "metrics.toml"
     broken.write_text(EDITOR.read_text().replace("epsilon = 1.0", "epsilom = 1.0"))
-    refused = deniable("check", broken)
+    refused = told("check", broken)
     assert refused.returncode == 2
     assert f"{broken}: metrics.browser.epsilom: unknown key; did you mean 'epsilon'?" in refused.stderr
 

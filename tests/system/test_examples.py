@@ -16,7 +16,7 @@ import pytest
 
 from deniable import Client, Collection, Consent, ledger
 from deniable.codegen import generate
-from support.commands import ROOT, deniable, serving
+from support.commands import ROOT, serving, told
 from support.waiting import PATIENCE, soon
 
 EXAMPLES = ROOT / "examples"
@@ -32,7 +32,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def reports(endpoint: str, collection: str, metric: str) -> int:
     """How many devices have answered."""
-    shown = deniable(
+    shown = told(
         "estimates", "--endpoint", endpoint, "--collection", collection, "--metric", metric, "--format", "csv"
     )
     lines = [line.split(",") for line in shown.stdout.splitlines()]
@@ -71,10 +71,13 @@ def test_the_command_line_tool_asks_first_and_tells_what_it_tells(tmp_path: Path
     assert "failed: stored '" in shown
     assert "send this 27% of the time" in shown
     assert "spent so far: epsilon 3" in shown
-    spent = deniable("ledger", state)
+    spent = told("ledger", state)
     assert "wordcount: files" in spent.stdout
     assert "This device has spent 3 in all." in spent.stdout
-    assert deniable("ledger", state, "--sent").stdout.count("stored") == 3
+    assert told("ledger", state, "--sent").stdout.count("stored") == 3
+    for command, same in (("ledger", spent), ("transcript", told("ledger", state, "--sent"))):
+        own = subprocess.run([sys.executable, "-m", "deniable", state, command], capture_output=True, text=True)
+        assert (own.returncode, own.stdout) == (0, same.stdout), "one way to say it"
 
 
 def test_the_command_line_tool_forgets_when_it_is_told_to(tmp_path: Path, endpoint: str) -> None:
@@ -170,7 +173,7 @@ def test_a_ledger_that_is_none_is_one_line(tmp_path: Path) -> None:
     """So is the transcript of a file that is not there."""
     (tmp_path / "text").write_text("no ledger")
     for path in (tmp_path / "text", tmp_path / "nowhere"):
-        refused = deniable("ledger", path)
+        refused = told("ledger", path)
         assert refused.returncode == 2
         assert refused.stderr.count("\n") == 1
         assert "can not be read as a state file" in refused.stderr
@@ -178,7 +181,7 @@ def test_a_ledger_that_is_none_is_one_line(tmp_path: Path) -> None:
 
 def test_accessors_are_made_by_a_command(tmp_path: Path) -> None:
     """To a file or to standard output."""
-    printed = deniable("codegen", EXAMPLES / "guestbook.toml")
+    printed = told("codegen", EXAMPLES / "guestbook.toml")
     assert printed.stdout == (EXAMPLES / "guestbook_metrics.py").read_text()
-    assert deniable("codegen", EXAMPLES / "guestbook.toml", "--output", tmp_path / "made.py").returncode == 0
+    assert told("codegen", EXAMPLES / "guestbook.toml", "--output", tmp_path / "made.py").returncode == 0
     assert (tmp_path / "made.py").read_text() == printed.stdout

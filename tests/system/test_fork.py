@@ -95,7 +95,7 @@ def flushing():
         time.sleep(0.02)
 threading.Thread(target=flushing, daemon=True).start()
 outcomes, pids = {}, []
-for number in range(500):
+for number in range(FORKS):
     pid = os.fork()
     if pid == 0:
         device.record("browser", "edge")
@@ -103,22 +103,23 @@ for number in range(500):
             os._exit(0)  # in the middle of whatever its threads do
         sys.exit(0)  # with all that happens at an interpreter's exit
     pids.append(pid)
-    while len(pids) > (10 if number < 499 else 0):
+    while len(pids) > (10 if number < FORKS - 1 else 0):
         outcome = ended(pids.pop(0))
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
 print(outcomes)
 """
 
 
-def test_500_forks_under_load_hang_nobody(tmp_path: Path) -> None:
-    """While the parent records, seals and uploads without pause, each of 500 children records and ends well.
+@pytest.mark.parametrize("forks", [120, pytest.param(500, marks=pytest.mark.deep)])
+def test_forks_under_load_hang_nobody(tmp_path: Path, forks: int) -> None:
+    """While the parent records, seals and uploads without pause, each of so many children records and ends well.
 
     Everything that arrives was charged, and nothing twice, whoever recorded it.
     """
     state = tmp_path / "device.db"
     with answering() as endpoint:
-        printed = run(UNDER_LOAD, endpoint, state, speed=40.0)
-    assert printed == "{0: 500}\n"
+        printed = run(UNDER_LOAD.replace("FORKS", str(forks)), endpoint, state, speed=40.0)
+    assert printed == f"{{0: {forks}}}\n"
     counted = answers(arrived(endpoint))
     assert set(counted.values()) == {1}
     assert {metric for metric, _ in counted} == {"dark_mode", "session_minutes", "browser"}

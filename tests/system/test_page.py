@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 import deniable as sdk
 from deniable import Collection, Metric
 from deniable_aggregator import Reader
 from deniable_aggregator.offline import accumulate
-from support.commands import deniable
+from support import commands
 from support.site import Running, browser, running, watched
 from support.waiting import PATIENCE
 
@@ -137,25 +137,20 @@ def aggregator() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    """One browser for all tests."""
+def tab(aggregator: Running) -> Iterator[Page]:
+    """One browser, and one page of it, for all tests."""
     with browser() as started:
-        yield started
+        yield started.new_context(base_url=aggregator.url, reduced_motion="reduce").new_page()
 
 
 @pytest.fixture
-def page(chrome: Browser, aggregator: Running, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page of its own for each test, watched for errors and strange hosts."""
+def page(tab: Page, aggregator: Running, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that is empty at first, watched for errors and strange hosts."""
     settings = {"width": 1440, "color_scheme": "light", "allowed": ()} | getattr(request, "param", {})
-    context = chrome.new_context(
-        base_url=aggregator.url,
-        viewport={"width": settings["width"], "height": 900},
-        color_scheme=settings["color_scheme"],
-        reduced_motion="reduce",
-    )
-    with watched(context, aggregator.url, settings["allowed"]) as page:
-        yield page
-    context.close()
+    tab.set_viewport_size({"width": settings["width"], "height": 900})
+    tab.emulate_media(color_scheme=settings["color_scheme"])
+    with watched(tab, aggregator.url, settings["allowed"]):
+        yield tab
 
 
 def report(aggregator: Running, state: Path, metric: str) -> None:
@@ -200,15 +195,18 @@ def test_the_same_estimate_reads_the_same_everywhere(page: Page, aggregator: Run
     on_page = [re.split(r"\t", line)[:3] for line in told]
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates("browser")
-    in_python = [[row["label"], row["text"], f"{row['low_text']} to {row['high_text']}"] for row in rows]
+    in_python = [[row["key"], row["text"], f"{row['low_text']} to {row['high_text']}"] for row in rows]
     assert on_page == in_python
-    lines = deniable("estimates", "--endpoint", aggregator.endpoint, "--metric", "browser").stdout.splitlines()[2:]
+    lines = commands.told("estimates", "--endpoint", aggregator.endpoint, "--metric", "browser").stdout.splitlines()[
+        2:
+    ]
     on_terminal = [re.match(r"browser: (\S+) +(\S+) +(\S+ to \S+)", line) for line in lines]
     assert [[*match.groups()] for match in on_terminal if match] == in_python
     metrics = page.request.get("/metrics").text()
     for row in rows:
         for family, text in (("", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
-            series = f'deniable_estimate{family}{{collection="editor",label="{row["label"]}",metric="browser"}} '
+            labels = f'collection="editor",key="{row["key"]}",metric="browser",series="shares"'
+            series = f"deniable_estimate{family}{{{labels}}} "
             number = float(metrics.partition(series)[2].partition("\n")[0])
             assert page.evaluate(GRAFANA, [100 * number, 2]) + "%" == row[text]
 
@@ -269,9 +267,9 @@ def test_raw_and_consistent_views_never_mix(page: Page) -> None:
     """The consistent view has other values and no interval; the table has both, each in a column of its own."""
     shown(page, "/c/editor/browser")
     answer = page.locator("section[aria-labelledby=answer-head]")
-    expect(answer.get_by_role("img")).to_have_attribute("aria-label", re.compile("with intervals"))
+    expect(answer.locator(".chart[role=img]")).to_have_attribute("aria-label", re.compile("with intervals"))
     answer.get_by_text("Consistent", exact=True).click()
-    expect(answer.get_by_role("img")).to_have_attribute("aria-label", re.compile("^Consistent shares"))
+    expect(answer.locator(".chart[role=img]")).to_have_attribute("aria-label", re.compile("^Consistent shares"))
     expect(answer).to_contain_text("The intervals belong to the raw estimates and are not shown.")
     shares = answer.locator("tbody td:nth-child(4)").all_inner_texts()
     # Five shares, each rounded to a hundredth of a percent.

@@ -20,7 +20,7 @@ from deniable import Collection
 from deniable.outbox import Batch
 from deniable.upload import METHOD, ONCE
 from deniable_aggregator import Reader
-from deniable_aggregator.answers import Measure
+from deniable_aggregator.answers import headings
 from deniable_aggregator.digits import DECIMALS, decimals
 from deniable_aggregator.planning.fleet import reported
 from support.commands import ROOT
@@ -161,19 +161,19 @@ def test_estimates_are_those_of_the_api(watched: Watched) -> None:
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates()
     soon(lambda: counted(prometheus, 'deniable_reports{metric="crashed"}') == rows[0]["reports"], "all is scraped")
-    told = {(labels["metric"], labels["label"]): value for labels, value in query(prometheus, "deniable_estimate")}
+    told = {(labels["metric"], labels["key"]): value for labels, value in query(prometheus, "deniable_estimate")}
     low = {
-        (labels["metric"], labels["label"]): value
+        (labels["metric"], labels["key"]): value
         for labels, value in query(prometheus, "deniable_estimate_lower_bound")
     }
     high = {
-        (labels["metric"], labels["label"]): value
+        (labels["metric"], labels["key"]): value
         for labels, value in query(prometheus, "deniable_estimate_upper_bound")
     }
     shares = sorted((row["value"] for row in rows if row["metric"] == "browser"), reverse=True)
     assert sorted((value for (metric, _), value in told.items() if metric == "browser"), reverse=True) == shares[:20]
     for row in rows:
-        name = row["metric"], row["label"]
+        name = row["metric"], row["key"]
         if name in told:
             assert (told[name], low[name], high[name]) == (row["value"], row["low"], row["high"])
     assert {metric for metric, _ in told} == set(COLLECTION.metrics)
@@ -218,14 +218,14 @@ def test_every_query_of_the_dashboards_returns_data_or_the_expected_silence(watc
     panels = dashboards()
     assert len(panels) > 35
     for panel, name, asked in panels:
-        expression = asked.replace("$collection", "editor").replace("$metric", ".*").replace("$label", "yes")
+        expression = asked.replace("$collection", "editor").replace("$metric", ".*").replace("$key", "yes")
         found = query(prometheus, expression)
         assert bool(found) != ((panel, name) in SILENT), f"{panel} {name}: {expression}: {found[:2]}"
         assert all(value == value for _, value in found), f"{panel}: not a number"
 
 
 def test_every_variable_of_the_dashboards_has_values(watched: Watched) -> None:
-    """Collections, metrics and labels to choose from."""
+    """Collections, metrics and keys to choose from."""
     for path in (ROOT / "deploy" / "grafana" / "dashboards").glob("*.json"):
         for variable in json.loads(path.read_text())["templating"]["list"]:
             if variable["type"] == "query":
@@ -299,8 +299,8 @@ def test_panels_show_the_digits_that_everything_else_shows() -> None:
         for path in (ROOT / "deploy" / "grafana" / "dashboards").glob("deniable-answers.json")
     )
     shares = panels["Shares, with their 95% intervals"]["fieldConfig"]["defaults"]
-    assert (shares["unit"], shares["decimals"]) == ("percentunit", decimals(crashed, Measure.SHARE))
-    own = decimals(minutes, Measure.QUANTITY)
+    assert (shares["unit"], shares["decimals"]) == ("percentunit", decimals(headings(crashed)[0]))
+    own = decimals(headings(minutes)[0])
     quantities = panels[f"Quantities, to {own} decimals"]
     assert quantities["fieldConfig"]["defaults"]["decimals"] == own
     assert all(f'decimals="{own}"' in target["expr"] for target in quantities["targets"])

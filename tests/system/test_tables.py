@@ -6,21 +6,19 @@ import io
 import json
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow.parquet as pq
 import pytest
 
 from deniable import Collection
 from deniable_aggregator import Reader, RemoteError, Table
 from deniable_aggregator.tables import COLUMNS
-from support.commands import COMMAND, ROOT, deniable
+from support.commands import COMMAND, ROOT, told
 from support.site import Running, running
 from support.waiting import PATIENCE
 
@@ -78,7 +76,7 @@ def test_a_reader_asks_for_metrics_epochs_and_segments(reader: Reader) -> None:
     """Each is a table with a row for every line of every answer."""
     assert [info.name for info in reader.collections()] == ["editor"]
     table = reader.estimates()
-    assert [row["label"] for row in table if row["metric"] == "browser"] == ["chrome", "edge", "firefox", "safari"]
+    assert [row["key"] for row in table if row["metric"] == "browser"] == ["chrome", "edge", "firefox", "safari"]
     assert set(table[0]) == set(COLUMNS)
     epochs = reader.epochs("dark", last=3)
     assert [row["start"].date().toordinal() - 719163 for row in epochs] == [TODAY - 2, TODAY - 1, TODAY]
@@ -91,6 +89,9 @@ def test_a_reader_asks_for_metrics_epochs_and_segments(reader: Reader) -> None:
 
 def test_data_frames_have_the_same_rows(reader: Reader) -> None:
     """pandas, polars and Arrow hold what the plain rows hold, and know times and numbers as such."""
+    import pandas as pd  # a second for every process that only looks for tests
+    import polars as pl
+
     table = reader.estimates()
     values = [row["value"] for row in table]
     frame = table.to_pandas()
@@ -120,9 +121,11 @@ def test_an_empty_table_has_its_columns(reader: Reader) -> None:
 
 def test_parquet_is_written_by_the_command_and_read_by_others(aggregator: Running, tmp_path: Path) -> None:
     """`--format parquet --output FILE` and the same through a pipe."""
+    import pyarrow.parquet as pq
+
     file = tmp_path / "answers.parquet"
     arguments = ("estimates", "--endpoint", aggregator.endpoint, "--format", "parquet")
-    assert deniable(*arguments, "--output", file).returncode == 0
+    assert told(*arguments, "--output", file).returncode == 0
     written = pq.read_table(file)
     with Reader(aggregator.endpoint) as reader:
         assert written.column("text").to_pylist() == [row["text"] for row in reader.estimates()]
@@ -130,37 +133,23 @@ def test_parquet_is_written_by_the_command_and_read_by_others(aggregator: Runnin
     assert pq.read_table(io.BytesIO(piped.stdout)).equals(written)
 
 
-def test_without_pyarrow_parquet_says_what_to_install(aggregator: Running) -> None:
+def test_without_pyarrow_parquet_says_what_to_install(aggregator: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line and exit code 2, and the name of the extra."""
-    program = "import sys; sys.modules['pyarrow'] = None; from deniable_aggregator.cli import main; sys.exit(main())"
-    shown = subprocess.run(
-        [
-            COMMAND.parent / "python",
-            "-c",
-            program,
-            "estimates",
-            "--endpoint",
-            aggregator.endpoint,
-            "--format",
-            "parquet",
-        ],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    shown = told("estimates", "--endpoint", aggregator.endpoint, "--format", "parquet")
     assert shown.returncode == 2
     assert "pip install 'deniable-aggregator[parquet]'" in shown.stderr
 
 
 def test_the_terminal_shows_intervals_as_lines_with_the_value_on_them(aggregator: Running) -> None:
     """A line an answer: its digits, its interval in digits and as a picture, its reports."""
-    shown = deniable("estimates", "--endpoint", aggregator.endpoint).stdout.splitlines()
+    shown = told("estimates", "--endpoint", aggregator.endpoint).stdout.splitlines()
     assert shown[0].split() == ["answer", "estimate", "interval", "reports"]
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates()
     for line, row in zip(shown[2:], rows, strict=True):
         unit = f" {row['unit']}" if row["measure"] != "share" else ""
-        start = f"{row['metric']}: {row['label']}"
+        start = f"{row['metric']}: {row['key']}"
         assert line.startswith(start)
         assert f"{row['text']}{unit}  " in line
         assert f"{row['low_text']} to {row['high_text']}" in line
@@ -214,7 +203,7 @@ def test_nobody_at_the_other_end_is_said_so() -> None:
 
 def test_a_notebook_shows_a_table_safely() -> None:
     """As HTML, in which a label is text whatever it looks like."""
-    row = dict.fromkeys(COLUMNS, "") | {"label": "<script>", "metric": "m", "reports": 3, "text": "61.12%"}
+    row = dict.fromkeys(COLUMNS, "") | {"key": "<script>", "metric": "m", "reports": 3, "text": "61.12%"}
     shown = Table([row])._repr_html_()
     assert "&lt;script&gt;" in shown
     assert "<script>" not in shown

@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import time
-from asyncio.subprocess import Process
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import grpc
 import pytest
@@ -20,12 +20,13 @@ from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.answering import answering
 from deniable_aggregator.ingest import Board
+from deniable_aggregator.nursery import Child, Nursery
 from deniable_aggregator.server import Settings
 from deniable_aggregator.sources import Sources
 from deniable_aggregator.store import CounterKey
 from deniable_aggregator.workers import Program, Supervisor
 from support.aggregator_server import DAY, Client, connected, request
-from support.aggregators import EXACT, Aggregator, connections, gone, running
+from support.aggregators import EXACT, NURSE, Aggregator, connections, gone, running
 from support.commands import EDITOR, deniable
 from support.stored import stored_in
 from support.waiting import PATIENCE, until
@@ -186,6 +187,33 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path, collection: Path) -> Non
     asyncio.run(kill())
 
 
+def test_the_nursery_that_dies_is_replaced(tmp_path: Path, collection: Path) -> None:
+    """Without the process that forks workers nobody would be told of their end: all begin again, with another one."""
+
+    async def kill() -> None:
+        async with running(collection, "--data", tmp_path / "data", "--workers", str(WORKERS)) as aggregator:
+            one = batch()
+            async with connected(aggregator.port) as client:
+                assert await client.submit(one) is False
+            before = aggregator.children()
+            (nurse,) = (pid for pid, name in before.items() if name == NURSE)
+            os.kill(nurse, signal.SIGKILL)
+            await until(lambda: set(before) & set(aggregator.children()) == {aggregator.store()})
+            await until(lambda: sorted(aggregator.children().values()) == sorted(before.values()))
+            async with connected(aggregator.port) as client:
+                await asyncio.wait_for(client.channel.channel_ready(), PATIENCE)
+                assert await client.submit(one) is True
+            killed = aggregator.workers()
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)  # the new one starts them again, too
+            await until(lambda: len(set(aggregator.workers()) - set(killed)) == WORKERS)
+            last = list(aggregator.children())
+            assert await aggregator.end() == 0
+            assert all(map(gone, last))
+
+    asyncio.run(kill())
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_drains_all_workers(tmp_path: Path, collection: Path, number: signal.Signals) -> None:
     """Under load, SIGTERM ends everything with exit code 0 and in order: what was acknowledged is stored, no less."""
@@ -208,7 +236,7 @@ def test_a_signal_drains_all_workers(tmp_path: Path, collection: Path, number: s
                 loading = asyncio.gather(*(load(client) for client in clients for _ in range(5)))
                 await until(lambda: acknowledged > 500)
                 children = list(aggregator.children())
-                assert len(children) == WORKERS + 2  # the store and the desk
+                assert len(children) == WORKERS + 3  # the store, the desk and the nursery
                 aggregator.process.send_signal(number)
                 assert await asyncio.wait_for(aggregator.process.wait(), PATIENCE) == 0
                 assert all(map(gone, children))
@@ -224,19 +252,19 @@ def test_a_signal_may_come_while_a_worker_is_replaced(
     tmp_path: Path, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that is being started ends too, and the aggregator with it."""
-    start = asyncio.create_subprocess_exec
+    start = Nursery.start
     starting, told = asyncio.Event(), asyncio.Event()
 
-    async def start_late(*arguments: Any, **settings: Any) -> Process:
+    async def start_late(nursery: Nursery, end: socket.socket) -> Child:
         starting.set()
         await told.wait()
-        return await start(*arguments, **settings)
+        return await start(nursery, end)
 
     async def drain() -> None:
         settings = Settings(listen="127.0.0.1:0", data_dir=tmp_path / "data", grace=30.0)
         supervisor = Supervisor(Program(settings, Sources((collection,)), answering), 1)
         await supervisor.start()
-        monkeypatch.setattr(asyncio, "create_subprocess_exec", start_late)
+        monkeypatch.setattr(Nursery, "start", start_late)
         (first,) = supervisor.workers
         os.kill(first, signal.SIGKILL)
         await starting.wait()
@@ -386,7 +414,7 @@ def test_sighup_reads_files_again(tmp_path: Path, collection: Path) -> None:
             connected(aggregator.port) as client,
         ):
             collection.write_text(OTHER)  # noqa: ASYNC240 - nothing else is going on
-            assert Sources((collection,)).state() == {}, "nothing of it is looked at"
+            assert not Sources((collection,)).changed(), "nothing of it is looked at"
             assert await answered(client, batch()) is OK
             assert await answered(client, batch(OTHER_DIGEST)) is UNKNOWN
             aggregator.process.send_signal(signal.SIGHUP)

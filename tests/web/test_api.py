@@ -148,11 +148,14 @@ def test_a_table_has_the_same_rows_as_csv_json_and_in_python(aggregator: Running
     with Reader(aggregator.endpoint) as reader:
         table = reader.estimates(last=3, last_epoch=TODAY)
     listed = [
-        (each["metric"], row) for each in at(aggregator, "estimates?last=3").json["estimates"] for row in each["rows"]
+        (each["metric"], row)
+        for each in at(aggregator, "estimates?last=3").json["estimates"]
+        for series in each["series"]
+        for row in series["rows"]
     ]
     assert len(rows) == len(table) == len(listed)
     for read, own, (metric, row) in zip(rows, table, listed, strict=True):
-        assert (read["metric"], read["label"]) == (own["metric"], own["label"]) == (metric, row["label"])
+        assert (read["metric"], read["key"]) == (own["metric"], own["key"]) == (metric, row["key"])
         assert float(read["value"]) == own["value"] == row["value"]
         assert read["text"] == own["text"] == row["text"]
         assert (read["low_text"], read["high_text"]) == (row["lowText"], row["highText"])
@@ -170,8 +173,8 @@ def test_files_are_named_for_what_they_hold(aggregator: Running) -> None:
 def test_only_the_largest_rows_are_sent_where_that_is_asked(aggregator: Running) -> None:
     """Two of four rows, the larger first, and how many there are."""
     estimate = at(aggregator, "estimates/browser?rows=2").json["estimate"]
-    assert [row["label"] for row in estimate["rows"]] == ["chrome", "edge"]
-    assert estimate["rowCount"] == 4
+    assert [row["key"] for row in estimate["series"][0]["rows"]] == ["chrome", "edge"]
+    assert estimate["series"][0]["rowCount"] == 4
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from scipy import stats
 
 from deniable import Collection
 from deniable.kinds import KINDS
-from deniable_aggregator.reveals import believed, reveals
+from deniable.odds import believed
+from deniable_aggregator.reveals import reveals
 from support.asked import LINKABLE
 
 KINDS_PARAMETERS = {

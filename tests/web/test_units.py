@@ -70,7 +70,7 @@ def test_json_and_csv_name_what_is_counted(aggregator: Running) -> None:
     """The unit of the file; none where the file names none."""
     room, query = "/api/v1/collections/units/estimates", f"?last_epoch={TODAY}"
     told = json.loads(asked(aggregator, room + query))["estimates"]
-    assert {each["metric"]: each.get("unit", "") for each in told} == UNITS
+    assert {each["metric"]: each["series"][0]["heading"]["unit"] for each in told} == UNITS
     rows = list(csv.DictReader(io.StringIO(asked(aggregator, f"{room}.csv{query}"))))
     assert {row["metric"]: row["unit"] for row in rows} == UNITS
     listed = json.loads(asked(aggregator, "/api/v1/collections"))["collections"][0]["metrics"]

@@ -1,96 +1,113 @@
-"""From a metric's counters to its answer: one kind a file, as on the client's side, registered here by its name."""
+"""From a metric's counters to its answer: one kind a file, as on the client's side, registered here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
-from deniable.kinds import Boolean, Category, Count, Flags, Number, Ordinal, Set, Vector
-from deniable_aggregator.answers import boolean, category, count, flags, number, ordinal, sets, vector
-from deniable_aggregator.answers._estimate import Estimate, Measure, Row
+from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series
+from deniable_aggregator.answers._room import Counters, Room
+from deniable_aggregator.answers.boolean import BooleanRoom
+from deniable_aggregator.answers.category import CategoryRoom
+from deniable_aggregator.answers.count import CountRoom
+from deniable_aggregator.answers.flags import FlagsRoom
+from deniable_aggregator.answers.number import NumberRoom
+from deniable_aggregator.answers.ordinal import OrdinalRoom
+from deniable_aggregator.answers.sets import SetRoom
+from deniable_aggregator.answers.vector import VectorRoom
 from deniable_aggregator.estimators import Target
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
-__all__ = ["Estimate", "Measure", "Row", "Target", "answer", "shared", "truth"]
+__all__ = [
+    "ROOMS", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Target",
+    "answer", "consistent", "headings", "leading", "row_count", "shared", "truth", "view",
+]  # fmt: skip
 
-
-class _Room(Protocol):
-    """What the file of a kind has."""
-
-    def answer(
-        self, metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target, /
-    ) -> Estimate:
-        """The answer of a metric from the counters of its columns, in their order."""
-
-    def shared(
-        self,
-        metric: Metric,
-        counters: Sequence[NDArray[np.int64]],
-        spread: Sequence[float],
-        confidence: float,
-        target: Target,
-        /,
-    ) -> NDArray[np.float64]:
-        """What of the variance of each row is of what devices keep over epochs; three rows, as `shared` says."""
-
-    def truth(self, metric: Metric, values: Sequence[Any], /) -> list[float]:
-        """What the rows of the answer would say if the values were known."""
-
-
-_ROOMS: dict[str, _Room] = {
-    Boolean.name: boolean,
-    Category.name: category,
-    Number.name: number,
-    Count.name: count,
-    Ordinal.name: ordinal,
-    Flags.name: flags,
-    Set.name: sets,
-    Vector.name: vector,
+ROOMS: dict[str, Room] = {
+    room.kind.name: room
+    for room in (
+        BooleanRoom(),
+        CategoryRoom(),
+        NumberRoom(),
+        CountRoom(),
+        OrdinalRoom(),
+        FlagsRoom(),
+        SetRoom(),
+        VectorRoom(),
+    )
 }
+"""How the answers of every kind are made, by its name."""
 
 
 def answer(
     metric: Metric,
-    counters: Sequence[NDArray[np.int64]],
+    counters: Counters,
     confidence: float = 0.95,
     target: Target = Target.POPULATION,
     simultaneous: bool = False,
+    keys: Keys | None = None,
 ) -> Estimate:
     """The answer of a metric from the counters of its columns, in their order.
 
-    Each interval holds with the confidence; simultaneous ones, which are wider, all do together.
+    Each interval holds with the confidence; simultaneous ones, which are wider, all do together. Where rows depend on
+    what was reported, `keys` asks for just these; None for those that are found.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
-    room = _ROOMS[metric.kind.name]
-    found = room.answer(metric, counters, confidence, target)
+    room = _room(metric)
+    asked = (counters, confidence, target)
+    found = room.answer(metric, *asked) if keys is None else room.again(metric, keys, *asked)
     if not simultaneous:
         return found
     each = confidence_of_each(confidence, len(found.rows))
-    return replace(room.answer(metric, counters, each, target), confidence=confidence, simultaneous=True)
+    again = room.again(metric, found.keys, counters, each, target)
+    return replace(again, confidence=confidence, simultaneous=True)
 
 
-def shared(
-    metric: Metric,
-    counters: Sequence[NDArray[np.int64]],
-    spread: Sequence[float],
-    confidence: float = 0.95,
-    target: Target = Target.POPULATION,
-) -> NDArray[np.float64]:
+def headings(metric: Metric) -> tuple[Heading, ...]:
+    """Those of the series that a metric's answers have."""
+    return _room(metric).headings(metric)
+
+
+def view(metric: Metric) -> str:
+    """How a metric's answers look on the page: the name of one of its views."""
+    return _room(metric).view
+
+
+def row_count(metric: Metric) -> int:
+    """How many rows a metric's answers have, at the most."""
+    return _room(metric).row_count(metric)
+
+
+def leading(metric: Metric, found: Estimate) -> RowId:
+    """The row that stands for the whole answer."""
+    return _room(metric).leading(metric, found)
+
+
+def consistent(metric: Metric, found: Estimate) -> list[float | None]:
+    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit."""
+    return _room(metric).consistent(metric, found)
+
+
+def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]) -> NDArray[np.float64]:
     """For each row of an answer over several epochs, the part of a report's variance that is of what its device
     brings along into all of them, at most: at the low end of the interval, at the value, at the high end.
 
     `spread` says of each column how many times more reports it has than independent ones. What is not said of a
     mechanism by its chances alone (answers that are remembered, and sent as they are) is not asked for here.
     """
-    return _ROOMS[metric.kind.name].shared(metric, counters, spread, confidence, target)
+    return _room(metric).shared(metric, counters, pooled, spread)
 
 
-def truth(metric: Metric, values: Sequence[Any]) -> list[float]:
+def truth(metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
     """What the rows of the answer would say if the values of all devices were known: for simulations."""
-    return _ROOMS[metric.kind.name].truth(metric, values)
+    return _room(metric).truth(metric, values)
+
+
+def _room(metric: Metric) -> Room:
+    return ROOMS[metric.kind.name]

@@ -1,4 +1,11 @@
-"""Estimates: rows of (label, value, low, high, standard error) with the number of reports behind them."""
+"""Estimates: a few series of rows, with the number of reports behind them.
+
+words:
+  series   rows that are of one sort: shares, or the mean; their heading says what their numbers are
+  row      one number with its interval
+  key      what a row is about, told from every other row of its series: a value, a quantile, a path, a pair
+  parent   the key of the row that a row is a part of, where series are trees
+"""
 
 from __future__ import annotations
 
@@ -6,18 +13,19 @@ import csv
 import enum
 import io
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from deniable_aggregator.estimators import Target
 
-__all__ = ["Estimate", "Measure", "Row"]
+__all__ = ["Estimate", "Heading", "Keys", "Measure", "Row", "RowId", "Series"]
 
 _NUMBERS = ("value", "low", "high", "std_error")
 
 
 class Measure(enum.StrEnum):
-    """What the numbers of a row are."""
+    """What the numbers of a series are."""
 
     SHARE = "share"
     """A share of devices: 0 to 1."""
@@ -27,11 +35,34 @@ class Measure(enum.StrEnum):
     """In the unit of the metric, added up over the devices that reported: it grows with their number."""
 
 
+class RowId(NamedTuple):
+    """Where a row is found in an answer, in whatever window, segment or epoch."""
+
+    series: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above the rows of a series; known before there are any."""
+
+    name: str
+    """Of the series, among those of its answer."""
+    measure: Measure
+    """What the numbers are."""
+    unit: str = ""
+    """Of quantities and totals, where the collection file names one."""
+    span: tuple[float, float] | None = None
+    """The least and the most that a device's quantity can be, where the collection file says so."""
+    adds_up: bool = False
+    """Whether every device is in exactly one row: then shares add up to 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of an answer."""
+    """One line of a series."""
 
-    label: str
+    key: str
     """What it is about."""
     value: float
     """The estimate, not corrected: it may lie outside of what is possible; nan without reports."""
@@ -41,8 +72,20 @@ class Row:
     """Upper end of the interval; infinite where nothing is known of it, as the estimate's note says."""
     std_error: float
     """Standard error of the value, as the reports show it; nan where it is not known."""
-    measure: Measure = Measure.SHARE
-    """What these numbers are."""
+    parent: str = ""
+    """The key of the row that this one is a part of; empty where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Rows under one heading."""
+
+    heading: Heading
+    rows: tuple[Row, ...]
+
+
+Keys = Mapping[str, Sequence[str]]
+"""Rows that are asked for: the keys of a series, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +96,8 @@ class Estimate:
     """Its name."""
     reports: int
     """How many reports are behind it."""
-    rows: tuple[Row, ...]
-    """Its lines."""
+    series: tuple[Series, ...]
+    """What is told; the first series stands for the answer."""
     confidence: float
     """The confidence level of each interval."""
     target: Target
@@ -64,18 +107,63 @@ class Estimate:
     note: str = ""
     """What keeps an interval from having an end; empty where nothing does."""
 
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of all series, one after another."""
+        return tuple(row for series in self.series for row in series.rows)
+
+    @property
+    def ids(self) -> tuple[RowId, ...]:
+        """Where each of the rows is found."""
+        return tuple(RowId(series.heading.name, row.key) for series in self.series for row in series.rows)
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        """The heading of each of the rows."""
+        return tuple(series.heading for series in self.series for _ in series.rows)
+
+    @property
+    def keys(self) -> Keys:
+        """The keys of its rows: who asks for these has the same rows again, from other counters."""
+        return {series.heading.name: [row.key for row in series.rows] for series in self.series}
+
+    @property
+    def by_id(self) -> dict[RowId, Row]:
+        """Its rows, by where they are found; a ValueError where that is one place for two of them."""
+        rows = self.rows
+        found = dict(zip(self.ids, rows, strict=True))
+        if len(found) < len(rows):
+            raise ValueError(f"two rows of a series of {self.metric} have one key")
+        return found
+
+    def row(self, where: RowId) -> Row:
+        """The row that is found there; a LookupError where there is none."""
+        for series in self.series:
+            if series.heading.name == where.series:
+                for row in series.rows:
+                    if row.key == where.key:
+                        return row
+        raise LookupError(f"{self.metric} has no row {where.key!r} of {where.series!r}")
+
+    def with_rows(self, rows: Iterable[Row]) -> Estimate:
+        """The same series with other numbers: as many rows, in the same order."""
+        given = iter(rows)
+        series = tuple(replace(own, rows=tuple(next(given) for _ in own.rows)) for own in self.series)
+        return replace(self, series=series)
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows in plain Python; what is not known is None."""
+        about = {"metric": self.metric, "reports": self.reports}
         return [
-            {"metric": self.metric, "reports": self.reports, "label": row.label}
+            {**about, "series": where.series, "key": where.key}
             | {name: _known(getattr(row, name)) for name in _NUMBERS}
-            for row in self.rows
+            for where, row in zip(self.ids, self.rows, strict=True)
         ]
 
     def to_csv(self) -> str:
         """The rows as a CSV table with a header; what is not known is empty."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, ["metric", "reports", "label", *_NUMBERS], lineterminator="\n")
+        writer = csv.DictWriter(text, ["metric", "reports", "series", "key", *_NUMBERS], lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.to_dicts())
         return text.getvalue()

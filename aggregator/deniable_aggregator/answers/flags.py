@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,42 +10,50 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Flags
-from deniable_aggregator.answers._estimate import Estimate
-from deniable_aggregator.answers._shares import share_rows
-from deniable_aggregator.estimators import Target, frequencies
+from deniable_aggregator.answers._estimate import Estimate, RowId, Series
+from deniable_aggregator.answers._room import Counters
+from deniable_aggregator.answers._shares import SHARES, ShareRoom, share_rows
+from deniable_aggregator.estimators import Shares, Target, frequencies
 
-__all__ = ["answer", "shared", "truth"]
+__all__ = ["FlagsRoom"]
 
 
-def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
-    """A row a flag; where a device answers one of them, each has the reports of its own column.
+class FlagsRoom(ShareRoom):
+    """A row a flag; where a device answers one of them, each has the reports of its own column."""
 
-    The devices that have drawn a flag are a random sample of those that reported: also where these alone are meant,
-    an interval has to account for sampling.
-    """
-    assert isinstance(metric.kind, Flags)
-    found = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
-    reports = sum(each.reports for each in found)
-    if len(found) == 1:
-        rows = share_rows(metric.kind.flags, found[0], confidence, target)
-    else:
-        pairs = zip(metric.kind.flags, found, strict=True)
+    kind = Flags
+
+    def values(self, metric: Metric) -> Sequence[str]:
+        """The flags."""
+        assert isinstance(metric.kind, Flags)
+        return metric.kind.flags
+
+    def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """The devices that have drawn a flag are a random sample of those that reported: also where these alone are
+        meant, an interval has to account for sampling."""
+        if len(metric.columns) == 1:
+            return super().answer(metric, counters, confidence, target)
+        found = _drawn(metric, counters)
+        pairs = zip(self.values(metric), found, strict=True)
         rows = tuple(share_rows(("", flag), own, confidence, Target.POPULATION)[1] for flag, own in pairs)
-    return Estimate(metric.name, reports, rows, confidence, target)
+        reports = sum(each.reports for each in found)
+        return Estimate(metric.name, reports, (Series(self._heading, rows),), confidence, target)
+
+    def shared(
+        self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep; a remembered answer is about one flag."""
+        if len(metric.columns) == 1:
+            return super().shared(metric, counters, pooled, spread)
+        pairs = zip(_drawn(metric, counters), spread, strict=True)
+        return np.hstack([each.shared(own, pooled.confidence, Target.POPULATION)[:, 1:] for each, own in pairs])
+
+    def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
+        """How many devices have each flag."""
+        return {
+            RowId(SHARES, flag): sum(flag in names for names in values) / len(values) for flag in self.values(metric)
+        }
 
 
-def shared(
-    metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
-) -> NDArray[np.float64]:
-    """What of the variance of each row is of what devices keep; a remembered answer is about one flag for ever."""
-    found = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
-    if len(found) == 1:
-        return found[0].shared(spread[0], confidence, target)
-    pairs = zip(found, spread, strict=True)
-    return np.hstack([each.shared(own, confidence, Target.POPULATION)[:, 1:] for each, own in pairs])
-
-
-def truth(metric: Metric, values: Sequence[Any]) -> list[float]:
-    """What the rows would say if the values were known."""
-    assert isinstance(metric.kind, Flags)
-    return [sum(flag in names for names in values) / len(values) for flag in metric.kind.flags]
+def _drawn(metric: Metric, counters: Counters) -> list[Shares]:
+    return [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]

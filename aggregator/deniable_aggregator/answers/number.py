@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.answers._quantities import quantity_answer, quantity_shared, quantity_truth
+from deniable.kinds import Number
+from deniable_aggregator.answers._quantities import QuantityRoom
 
-__all__ = ["answer", "shared", "truth"]
+__all__ = ["NumberRoom"]
 
-answer = quantity_answer
-shared = quantity_shared
-truth = quantity_truth
+
+class NumberRoom(QuantityRoom):
+    """The answers of a number."""
+
+    kind = Number

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,35 +10,54 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Ordinal
-from deniable_aggregator.answers._estimate import Estimate, Measure, Row
-from deniable_aggregator.answers._shares import share_rows
+from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
+from deniable_aggregator.answers._room import Counters
+from deniable_aggregator.answers._shares import ShareRoom, share_rows, shares_of
 from deniable_aggregator.estimators import Target, ranks
 
-__all__ = ["answer", "shared", "truth"]
+__all__ = ["OrdinalRoom"]
+
+_MEAN = "mean rank"
 
 
-def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
-    """A row a value, in their order, then the mean of their ranks: 1 for the first value, 2 for the second."""
-    assert isinstance(metric.kind, Ordinal)
-    found = ranks(metric.columns[0].mechanism, counters[0])
-    rows = share_rows(metric.kind.values, found.shares, confidence, target)
-    value, error, low, high = found.mean(confidence, target)
-    mean = Row("mean rank", value, low, high, error, Measure.QUANTITY)
-    return Estimate(metric.name, found.shares.reports, (*rows, mean), confidence, target)
+class OrdinalRoom(ShareRoom):
+    """A row a value, in their order, and the mean of their ranks: 1 for the first value, 2 for the second."""
 
+    kind = Ordinal
+    adds_up = True
 
-def shared(
-    metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
-) -> NDArray[np.float64]:
-    """What of the variance of each row is of what devices keep; all of the mean rank's, where that is a memory."""
-    found = ranks(metric.columns[0].mechanism, counters[0])
-    mean = np.full((3, 1), 1.0 if metric.memoize else found.shared(spread[0], confidence))
-    return np.hstack([found.shares.shared(spread[0], confidence, target), mean])
+    def values(self, metric: Metric) -> Sequence[str]:
+        """Those of the collection file."""
+        assert isinstance(metric.kind, Ordinal)
+        return metric.kind.values
 
+    def headings(self, metric: Metric) -> tuple[Heading, ...]:
+        """Shares, and a mean."""
+        places = float(len(self.values(metric)))
+        return *super().headings(metric), Heading(_MEAN, Measure.QUANTITY, span=(1.0, places))
 
-def truth(metric: Metric, values: Sequence[Any]) -> list[float]:
-    """What the rows would say if the values were known."""
-    assert isinstance(metric.kind, Ordinal)
-    counted = Counter(values)
-    shares = [counted[value] / len(values) for value in metric.kind.values]
-    return [*shares, sum(rank * share for rank, share in enumerate(shares, 1))]
+    def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """Both series from the same counters."""
+        found = ranks(metric.columns[0].mechanism, counters[0])
+        rows = share_rows(self.values(metric), found.shares, confidence, target)
+        value, error, low, high = found.mean(confidence, target)
+        mean = (Row(_MEAN, value, low, high, error),)
+        series = tuple(map(Series, self.headings(metric), (rows, mean)))
+        return Estimate(metric.name, found.shares.reports, series, confidence, target)
+
+    def row_count(self, metric: Metric) -> int:
+        """One a value, and the mean."""
+        return len(self.values(metric)) + 1
+
+    def shared(
+        self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep; all of the mean rank's, if that is a memory."""
+        found = ranks(metric.columns[0].mechanism, counters[0])
+        mean = np.full((3, 1), 1.0 if metric.memoize else found.shared(spread[0], pooled.confidence))
+        return np.hstack([found.shares.shared(spread[0], pooled.confidence, pooled.target), mean])
+
+    def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
+        """How often each value is given, and the mean of their ranks."""
+        shares = shares_of(self.values(metric), values)
+        return shares | {RowId(_MEAN, _MEAN): sum(rank * share for rank, share in enumerate(shares.values(), 1))}

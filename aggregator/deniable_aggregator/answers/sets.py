@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Set
-from deniable_aggregator.answers._estimate import Estimate
-from deniable_aggregator.answers._shares import share_rows
-from deniable_aggregator.estimators import Target, frequencies
+from deniable_aggregator.answers._estimate import RowId
+from deniable_aggregator.answers._shares import SHARES, ShareRoom
 
-__all__ = ["answer", "shared", "truth"]
+__all__ = ["SetRoom"]
 
 
-def answer(metric: Metric, counters: Sequence[NDArray[np.int64]], confidence: float, target: Target) -> Estimate:
+class SetRoom(ShareRoom):
     """A row a value, in the order of the collection file."""
-    assert isinstance(metric.kind, Set)
-    found = frequencies(metric.columns[0].mechanism, counters[0])
-    rows = share_rows(metric.kind.values, found, confidence, target)
-    return Estimate(metric.name, found.reports, rows, confidence, target)
 
+    kind = Set
 
-def shared(
-    metric: Metric, counters: Sequence[NDArray[np.int64]], spread: Sequence[float], confidence: float, target: Target
-) -> NDArray[np.float64]:
-    """What of the variance of each row is of what devices keep."""
-    return frequencies(metric.columns[0].mechanism, counters[0]).shared(spread[0], confidence, target)
+    def values(self, metric: Metric) -> Sequence[str]:
+        """Those of the collection file."""
+        assert isinstance(metric.kind, Set)
+        return metric.kind.values
 
-
-def truth(metric: Metric, values: Sequence[Any]) -> list[float]:
-    """What the rows would say if the values were known: of too many items, a device has each but now and then."""
-    kind = metric.kind
-    assert isinstance(kind, Set)
-    kept = dict.fromkeys(kind.values, 0.0)
-    for names in values:
-        for name in names:
-            kept[name] += min(1.0, kind.most / len(names))
-    return [share / len(values) for share in kept.values()]
+    def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
+        """How often a device has each item; of too many items, each but now and then."""
+        kind = metric.kind
+        assert isinstance(kind, Set)
+        kept = dict.fromkeys(kind.values, 0.0)
+        for names in values:
+            for name in names:
+                kept[name] += min(1.0, kind.most / len(names))
+        return {RowId(SHARES, name): share / len(values) for name, share in kept.items()}

@@ -91,17 +91,18 @@ async def _until_interrupted(work: Any) -> None:
 def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, Sequence[Any]], devices: int) -> str:
     rows, held = [], 0
     for found in answers:
-        metric = collection.metrics[found.metric.name]
-        for row, true in zip(found.estimate.rows, truth(metric, values[metric.name]), strict=True):
+        metric, estimate = collection.metrics[found.metric.name], found.estimate
+        known = truth(metric, values[metric.name])
+        for (where, row), heading in zip(estimate.by_id.items(), estimate.headings, strict=True):
+            true, places = known[where], decimals(heading)
             holds = row.low <= true <= row.high
             held += holds
-            places = decimals(metric, row.measure)
             said, low, high, asked = (
-                text(each, row.measure, places) for each in (row.value, row.low, row.high, true)
+                text(each, heading.measure, places) for each in (row.value, row.low, row.high, true)
             )
             ends = f"{low} to {high}"
             rows.append(
-                (f"{metric.name}: {row.label}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
+                (f"{metric.name}: {row.key}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
             )
     header = ("answer", "truth", "estimate", "95% interval", "holds the truth", "epsilon spent")
     right = (False, True, True, True, False, True)

@@ -10,13 +10,14 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import Measure, answer, truth
+from deniable_aggregator.answers import Measure, RowId, headings, truth
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.truth import Truth
 
@@ -60,7 +61,7 @@ class Fleet:
             await self.report(_TOGETHER, endpoint, self._epoch, _silent)
             await asyncio.sleep(_EVERY_SECONDS)
 
-    def truth(self, metric: Metric, window: range, segment: Mapping[str, str]) -> list[float] | None:
+    def truth(self, metric: Metric, window: range, segment: Mapping[str, str]) -> dict[RowId, float] | None:
         """What the rows of a metric's answer would say of everybody who is asked in these epochs.
 
         Answers do not depend on the segment; how many devices are in one, which a total needs, nobody has counted.
@@ -69,20 +70,25 @@ class Fleet:
         if not own:
             return None
         devices = sum(own.values())
-        days = np.array([self._row_truth(metric.name, epoch) for epoch in own])
-        mean = np.average(days, axis=0, weights=list(own.values()))
-        everybody = math.nan if segment else devices
+        days = [self._row_truth(metric.name, epoch) for epoch in own]
         totals = _totals(metric)
-        return [value * everybody if total else value for value, total in zip(mean.tolist(), totals, strict=True)]
+        told = {}
+        for row in days[0]:
+            mean = sum(day[row] * own[epoch] for day, epoch in zip(days, own, strict=True)) / devices
+            everybody = math.nan if segment else devices
+            told[row] = mean * everybody if row.series in totals else mean
+        return told
 
     @lru_cache(maxsize=256)  # noqa: B019 - there is one fleet, which lives as long as the process
-    def _row_truth(self, name: str, epoch: int) -> list[float]:
+    def _row_truth(self, name: str, epoch: int) -> Mapping[RowId, float]:
         """The rows for one day, totals as of one device."""
         metric = self._collection.metrics[name]
         values, weights = self._on(epoch).values[name]
         asked = [value for value, weight in zip(values, weights, strict=True) for _ in range(round(weight))]
-        rows = truth(metric, asked)
-        return [row / len(asked) if total else row for row, total in zip(rows, _totals(metric), strict=True)]
+        totals = _totals(metric)
+        return {
+            row: value / len(asked) if row.series in totals else value for row, value in truth(metric, asked).items()
+        }
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _on(self, epoch: int) -> Truth:
@@ -93,12 +99,12 @@ class Fleet:
             tilted = [weight * math.exp(_DRIFT * ago * (-1) ** place) for place, weight in enumerate(weights)]
             scale = _WHOLE / sum(tilted)
             moved[name] = values, [float(round(weight * scale)) for weight in tilted]
-        return Truth(moved)
+        return replace(self._today, values=moved)
 
 
-def _totals(metric: Metric) -> list[bool]:
-    empty = [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
-    return [row.measure is Measure.TOTAL for row in answer(metric, empty).rows]
+def _totals(metric: Metric) -> set[str]:
+    """The series that grow with the number of devices."""
+    return {heading.name for heading in headings(metric) if heading.measure is Measure.TOTAL}
 
 
 def _silent(done: int) -> None:

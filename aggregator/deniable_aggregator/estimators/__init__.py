@@ -106,6 +106,11 @@ def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means | OneBit:
     return found
 
 
+def tells_spread(mechanism: Mechanism) -> bool:
+    """Whether reports of a quantity tell how much devices differ: one of two ends does not."""
+    return hasattr(ROOMS[mechanism.name], "means")
+
+
 def ranks(mechanism: Mechanism, counters: NDArray[np.int64]) -> Ranks:
     """How often each place of an order occurs, and which is the mean."""
     found: Ranks = _of(mechanism, "ranks")(mechanism, counters)

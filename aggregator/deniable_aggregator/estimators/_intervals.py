@@ -33,7 +33,8 @@ from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, betaincinv, ndtri, stdtrit
+
+from deniable_aggregator.estimators._special import bdtr, bdtrc, betaincinv, ndtri, stdtrit
 
 __all__ = ["mean", "proportion", "simultaneous"]
 
@@ -142,7 +143,9 @@ def _table(n: int, confidence: float) -> tuple[Floats, Floats]:
     rate = rates[:, None]
     first, last = _candidates(n, alpha, rates, n if n <= 4 * _FEW else _reach(z))
     below: Floats = np.where(first > 0, bdtr(np.maximum(first - 1.0, 0), n, rate), 0.0)
-    miss = (below + bdtrc(last, n, rate)) / alpha
+    above = np.asarray(bdtrc(last, n, rate), np.float64)
+    first, last = np.repeat(first, 3, axis=1), np.tile(last, 3)
+    miss: Floats = (np.repeat(below, 3, axis=1) + np.tile(above, 3)) / alpha
     # Fewer than five outcomes expected (at 95%): no set is close to the confidence on both sides of it, so none
     # that misses more is taken.
     rare = n * np.minimum(rate, 1 - rate) < 1.3 * z * z
@@ -172,12 +175,12 @@ def _grid(n: int, alpha: float) -> Floats:
 
 
 def _candidates(n: int, alpha: float, rates: Floats, most: int) -> tuple[Counts, Counts]:
-    """For each rate, nine acceptances: each end is Clopper and Pearson's, one count wider, or one narrower."""
+    """For each rate three first and three last counts: Clopper and Pearson's, one count wider, and one narrower."""
     counts = np.arange(most + 1.0)
     low = np.where(counts > 0, betaincinv(np.maximum(counts, 1), n - counts + 1, alpha / 2), 0.0)
     high = np.where(counts < n, betaincinv(counts + 1, np.maximum(n - counts, 1), 1 - alpha / 2), 1.0)
-    first = np.searchsorted(high, rates, "right")[:, None] + np.repeat([-1, 0, 1], 3)
-    last = np.searchsorted(low, rates, "left")[:, None] - 1 + np.tile([-1, 0, 1], 3)
+    first = np.searchsorted(high, rates, "right")[:, None] + np.array([-1, 0, 1])
+    last = np.searchsorted(low, rates, "left")[:, None] - 1 + np.array([-1, 0, 1])
     return np.clip(first, 0, n), np.clip(last, 0, n)
 
 
@@ -194,11 +197,11 @@ def _cheapest(first: Counts, last: Counts, cost: Floats) -> tuple[Counts, Counts
     toll = np.where(falls, 1e12, 0.0)
     rows, choices = cost.shape
     came_from = np.empty((rows, choices), np.int64)
-    best, each = cost[0], np.arange(choices)
+    best, ways = cost[0, :, None], np.empty((choices, choices))
     for row in range(1, rows):
-        ways = best[:, None] + toll[row - 1]
-        came_from[row] = ways.argmin(axis=0)
-        best = ways[came_from[row], each] + cost[row]
+        np.add(best, toll[row - 1], out=ways)
+        ways.argmin(axis=0, out=came_from[row])
+        best = (np.minimum.reduce(ways) + cost[row])[:, None]
     choice = int(best.argmin())
     path = np.empty(rows, np.int64)
     for row in range(rows - 1, -1, -1):

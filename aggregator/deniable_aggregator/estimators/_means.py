@@ -54,11 +54,11 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
 from deniable_aggregator.estimators._shared import largest, possible
+from deniable_aggregator.estimators._special import stdtrit
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Means", "Noise", "OneBit"]
@@ -167,12 +167,12 @@ class Means:
 
         z = _quantile(confidence)
         value = max(variance - self.noise.least / self.span**2, 0.0)
-        high = largest(lambda spread: spread - value > z * error(spread), value, _LARGEST)
+        high = largest(lambda spread: spread - value - z * error(spread), value, _LARGEST)
         least = variance - self.noise.most / self.span**2
         low = (
             0.0
             if least <= z * error(0.0)
-            else largest(lambda spread: least - spread <= z * error(spread), 0.0, _LARGEST)
+            else largest(lambda spread: z * error(spread) - (least - spread), 0.0, _LARGEST)
         )
         root = math.sqrt(value)
         own = error(min(value, _LARGEST)) / (2 * root) if root else math.nan
@@ -195,11 +195,11 @@ class Means:
         def kept(size: float) -> float:
             return min(max(uncertainty(size) - self._noise_in_squares(size), 0.0), self._kept_of_squares(size))
 
-        def beyond(size: float) -> bool:
+        def excess(size: float) -> float:
             doubt = max(uncertainty(size), 0.0) + kept(size) * (spread - 1)
-            return size - shown > z * math.sqrt(doubt / n)
+            return size - shown - z * math.sqrt(doubt / n)
 
-        most = min(largest(beyond, max(shown, 0.0), _LARGEST), self._possible(spread, variance, z))
+        most = min(largest(excess, max(shown, 0.0), _LARGEST), self._possible(spread, variance, z))
         fewest = min(max(2 * shown - most, 0.0), most)
         sizes = [fewest + (most - fewest) * step / _STEPS for step in range(_STEPS + 1)]
         parts = [kept(size) / uncertainty(size) if uncertainty(size) > 0 else 1.0 for size in sizes]
@@ -229,11 +229,13 @@ class Means:
         third, fourth = self.noise.third / self.span**3, self.noise.fourth / self.span**4
         shown = self._fourth_moment()
 
-        def of_population(spread: float) -> float:
-            whole = (spread + least) ** 2
-            possible = spread * (1 - 3 * spread) + 6 * spread * most + 4 * third * math.sqrt(spread) + fourth
-            hidden = max(spread + least - variance, 0.0) * (1 + 6 * most)
-            return min(possible, shown + hidden) - whole + 2 * whole / (self.reports - 1)
+        far, rest = 1 + 6 * most, 1 - 2 / (self.reports - 1)
+
+        def of_population(spread: float) -> float:  # is asked for some twenty times for every interval
+            whole = spread + least
+            possible = spread * (far - 3 * spread) + 4 * third * math.sqrt(spread) + fourth
+            known = shown + (whole - variance) * far if whole > variance else shown
+            return min(possible, known) - whole * whole * rest
 
         def of_noise(spread: float) -> float:
             return 4 * spread * most + 4 * third * math.sqrt(spread) + fourth - least**2

@@ -16,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from deniable_aggregator.estimators._shared import largest
+from deniable_aggregator.estimators._special import stdtrit
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Ranks", "Shares"]
@@ -99,13 +99,13 @@ class Ranks:
         _, doubt = _moments(self.named, squares - 2 * value * guesses)
         size, z = float(len(places) - 1), NormalDist().inv_cdf((1 + confidence) / 2)
 
-        def beyond(own: float) -> bool:
+        def excess(own: float) -> float:
             differing = own * max(size**2 - 4 * own, 0.0)
-            return own - shown > z * math.sqrt((doubt + min(differing, doubt) * (spread - 1)) / n)
+            return own - shown - z * math.sqrt((doubt + min(differing, doubt) * (spread - 1)) / n)
 
         reach = z * math.sqrt((whole + size**2 / 4 * (spread - 1)) / n)
         nearest = min(max((1 + len(places)) / 2, value - reach), value + reach)
-        most = min(largest(beyond, max(shown, 0.0), size**2 / 4), max((nearest - 1) * (len(places) - nearest), 0.0))
+        most = min(largest(excess, max(shown, 0.0), size**2 / 4), max((nearest - 1) * (len(places) - nearest), 0.0))
         noise = float((self.channel @ guesses**2 - places**2).min())
         return min(most / max(whole, noise), 1.0)
 

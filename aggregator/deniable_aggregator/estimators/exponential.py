@@ -32,7 +32,10 @@ from deniable_aggregator.estimators._target import Target
 __all__ = ["Places", "ranks"]
 
 _Floats = NDArray[np.float64]
-_HALVINGS = 32
+_NEAR = 2.0**-33
+"""How near to each other two shares end of which one is believed and the other is not."""
+_FEW_STEPS, _MOST_STEPS = 16, 48
+"""After a few steps the others halve: enough whatever is searched."""
 
 
 def ranks(mechanism: Exponential, counters: NDArray[np.int64]) -> Ranks:
@@ -113,7 +116,8 @@ class Places:
             NormalDist().inv_cdf((1 + confidence) / 2),
             target is Target.POPULATION,
         )
-        return score.farthest(0.0), score.farthest(1.0)
+        low, high = score.farthest(np.array([0.0, 1.0]))
+        return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,29 +140,44 @@ class _Score:
     sampled: bool
     """Whether the devices are a sample of a population."""
 
-    def farthest(self, end: float) -> _Floats:
-        """The last share that is believed on the way from the estimate to an end.
+    def farthest(self, ends: _Floats) -> _Floats:
+        """The last share that is believed on the way from the estimate to each end.
 
         An estimate so far outside of [0, 1] that no share is believed counts as the nearest one: the interval is as
-        wide as if it had come out there, and not a point.
+        wide as if it had come out there, and not a point. The last share is found where a line between two shares
+        meets what is just believed, as `largest` does it, for all places at once.
         """
         estimate = self.b * self.own - self.a * self.beside
         inside = np.clip(estimate, 0, 1)
-        estimate = np.where(self._believed(inside, estimate), estimate, inside)
-        outside = np.full(inside.shape, end)
-        inside = np.where(self._believed(outside, estimate), outside, inside)
-        for _ in range(_HALVINGS):
-            middle = (inside + outside) / 2
-            believed = self._believed(middle, estimate)
-            inside, outside = np.where(believed, middle, inside), np.where(believed, outside, middle)
+        estimate = np.where(self._doubt(inside, estimate) <= 0, estimate, inside)
+        outside = np.broadcast_to(ends.reshape(-1, *(1 for _ in inside.shape)), (len(ends), *inside.shape))
+        over, under = self._doubt(outside, estimate), self._doubt(inside, estimate)
+        inside = np.where(over <= 0, outside, inside)
+        over, stayed = np.where(over <= 0, 1.0, over), np.zeros(outside.shape)
+        for step in range(_MOST_STEPS):
+            width = abs(outside - inside)
+            if (width <= _NEAR).all():
+                break
+            least = _NEAR / 2 / np.maximum(width, _NEAR)
+            way = np.clip(under / (under - over), least, 1 - least) if step < _FEW_STEPS else 0.5
+            middle = inside + (outside - inside) * way
+            found = self._doubt(middle, estimate)
+            beyond = found > 0
+            under, over = (
+                np.where(beyond, np.where(stayed > 0, under / 2, under), found),
+                np.where(beyond, found, np.where(stayed < 0, over / 2, over)),
+            )
+            inside, outside = np.where(beyond, inside, middle), np.where(beyond, middle, outside)
+            stayed = np.where(beyond, 1, -1)
         return outside
 
-    def _believed(self, shares: _Floats, estimate: _Floats) -> NDArray[np.bool_]:
+    def _doubt(self, shares: _Floats, estimate: _Floats) -> _Floats:
+        """Up to 0 where a share is believed."""
         b, a = self.b, self.a
         less = shares if self.sampled else 1.0
         variance = shares * (b - less) + a * (a + b) * self._nuisance(shares) + b * b / (2 * self.reports)
-        within: NDArray[np.bool_] = self.reports * (estimate - shares) ** 2 <= self.z**2 * variance
-        return within
+        doubt: _Floats = self.reports * (estimate - shares) ** 2 - self.z**2 * variance
+        return doubt
 
     def _nuisance(self, shares: _Floats) -> _Floats:
         """The u that makes the counts likeliest where b P(own) - a u is the share: a quadratic equation's root."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +19,30 @@ __all__ = ["means"]
 
 def means(mechanism: Hybrid, counters: NDArray[np.int64]) -> Means:
     """Counters: how often each output was sent."""
-    counts = [int(count) for count in counters]
-    sums = tuple(
-        sum(count * level**power for count, level in zip(counts, mechanism.levels, strict=True)) for power in range(5)
-    )
-    low, high = (float(end) for end in mechanism.ends)
-    return Means(sums[0], sums[1:], low, high - low, _noise(mechanism))
+    counts, known = counters.tolist(), _known(mechanism)
+    sums = tuple(sum(map(mul, counts, levels)) for levels in known.powers)
+    return Means(sum(counts), sums, known.origin, known.span, known.noise)
+
+
+class _Known(NamedTuple):
+    """What estimates need of a mechanism."""
+
+    powers: tuple[tuple[int, ...], ...]
+    """The levels, and their squares, cubes and fourth powers."""
+    origin: float
+    """The expected level of the lower end."""
+    span: float
+    """How much more that of the upper end is."""
+    noise: Noise
 
 
 @lru_cache(maxsize=256)
+def _known(mechanism: Hybrid) -> _Known:
+    powers = tuple(tuple(level**power for level in mechanism.levels) for power in range(1, 5))
+    low, high = (float(end) for end in mechanism.ends)
+    return _Known(powers, low, high - low, _noise(mechanism))
+
+
 def _noise(mechanism: Hybrid) -> Noise:
     """From the whole channel, and from the middles between two places, where a value is either at random."""
     inside, first = mechanism.inside / WORD, np.arange(mechanism.inputs)[:, np.newaxis]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,12 @@ __all__ = ["means"]
 def means(mechanism: Laplace, counters: NDArray[np.int64]) -> Means:
     """Counters: reports, sum of levels, sum of their squares in two limbs."""
     reports, total, low, high = (int(counter) for counter in counters)
-    return Means(reports, (total, low + (high << 32)), -mechanism.lowest, mechanism.steps, _noise(mechanism))
+    noise = _noise(float(mechanism.rate), mechanism.variance, mechanism.steps)
+    return Means(reports, (total, low + (high << 32)), -mechanism.lowest, mechanism.steps, noise)
 
 
-def _noise(mechanism: Laplace) -> Noise:
+@lru_cache(maxsize=256)
+def _noise(rate: float, variance: float, steps: int) -> Noise:
     """The variance v is known. The fourth moment is at most v + 6 v^2, what unbounded noise has.
 
     A value halfway between two steps is reported as one of them: that adds a quarter to the variance. The third
@@ -32,12 +35,11 @@ def _noise(mechanism: Laplace) -> Noise:
     most by which the mean cube and fourth power of an overshoot are greater than those of what is sent (Lyapunov).
     That is convex in d, so for both ends together it is greatest where the value is at one of them.
     """
-    rate = float(mechanism.rate)
-    variance, alpha = mechanism.variance, math.exp(-rate)
+    alpha = math.exp(-rate)
     mean = alpha / -math.expm1(-rate)
     most = variance + 0.25
     third = 0.0963 + 2 * mean**2 * (mean + 1) / (1 + alpha)
     cube, fourth = 2 * mean**3 + 2 * mean**2, 16 * mean**4 + 24 * mean**3 + 8 * mean**2
-    across = alpha**mechanism.steps * (4 * mechanism.steps * cube + fourth)
+    across = alpha**steps * (4 * steps * cube + fourth)
     square = max(variance + 5 * variance**2 - (fourth + across) / (1 + alpha), 0.0)
     return Noise(variance, most, third, variance + 6 * variance * most + 1 / 12, square)

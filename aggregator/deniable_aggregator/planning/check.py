@@ -16,7 +16,7 @@ from deniable import Budget, Collection, Metric, linkage
 from deniable.kinds import Category, Quantity
 from deniable_aggregator.planning.leverage import gain
 
-__all__ = ["findings", "linked", "reasons"]
+__all__ = ["composed", "findings", "linked", "reasons"]
 
 _WEAK = 4.0
 _MANY = 16.0
@@ -35,6 +35,7 @@ def findings(collection: Collection) -> Iterator[str]:
     for metric in collection.metrics.values():
         yield from _metric(metric)
         yield from _never(metric, collection.budget)
+        yield from _ending(metric)
         if metric.memoize:
             yield from _memory(metric, float(allowed))
 
@@ -69,6 +70,16 @@ def _never(metric: Metric, budget: Budget) -> Iterator[str]:
             )
 
 
+def _ending(metric: Metric) -> Iterator[str]:
+    """Whether it ends before it says so, with a source."""
+    for source in metric.sources:
+        if source.expires and (metric.expires is None or source.expires < metric.expires):
+            yield (
+                f"{metric.name}: is not answered from {source.expires} on, when {source.name} expires, which it is "
+                "fed from: let it expire then, too"
+            )
+
+
 def _memory(metric: Metric, allowed: float) -> Iterator[str]:
     """Where what is remembered tells more of a batch's sender than it may."""
     bits = linkage.bits(metric)
@@ -83,6 +94,18 @@ def _memory(metric: Metric, allowed: float) -> Iterator[str]:
             f"{metric.name}: every batch tells {bits:.2g} bits of what is remembered, more than its share of "
             f"{allowed:.2g}: leave out instantaneous_epsilon, or take less than {metric.instantaneous}"
         )
+
+
+def composed(collection: Collection) -> Iterator[str]:
+    """What is spent on values that several metrics are answered from, a sentence for each metric that they feed."""
+    for metric in collection.metrics.values():
+        if metric.sources:
+            names = ", ".join(source.name for source in metric.sources)
+            spent = sum(float(each.epsilon) for each in (metric, *collection.about(metric)))
+            yield (
+                f"{metric.name} is answered from what is recorded for {names}: who sees all answers about these "
+                f"values knows what epsilon {spent:.4g} allows."
+            )
 
 
 def linked(collection: Collection) -> str:

@@ -25,6 +25,7 @@ from deniable.outbox import Batch
 from deniable.randomness import shuffle
 from deniable.upload import METHOD, ONCE
 from deniable.v1.report_service_pb2 import StreamReportsRequest, StreamReportsResponse, SubmitReportsRequest, WideRow
+from deniable_aggregator.planning.population import with_fed
 from deniable_aggregator.planning.simulate import randomized
 
 __all__ = ["LARGE", "FleetError", "batches", "forward", "report", "reported"]
@@ -74,6 +75,7 @@ async def report(
     progress: _Progress,
 ) -> None:
     """Every device answers every metric, in a segment drawn at random; returns when all batches are stored."""
+    values = with_fed(collection, values)
     devices = _devices(values)
     segments = generator.integers(collection.segment_count, size=devices).tolist()
     waiting = iter(range(devices))
@@ -214,6 +216,7 @@ def batches(
     collection: Collection, values: _Values, epoch: int, generator: np.random.Generator
 ) -> Iterator[SubmitReportsRequest]:
     """The batches of all devices, drawn many at a time."""
+    values = with_fed(collection, values)
     for start in range(0, _devices(values), _DEVICES):
         some = {name: own[start : start + _DEVICES] for name, own in values.items()}
         rows, wide_rows = _drawn(collection, some, generator)

@@ -80,9 +80,10 @@ def _of_ranks(metric: Metric) -> Gain:
     for symbol in range(size):
         alone = np.zeros(size, dtype=np.int64)
         alone[symbol] = 1
-        rows = answer(metric, [alone]).rows
-        shares = [row.value for row in rows if row.measure is Measure.SHARE]
-        ranks = [(row.value - 1) / (size - 1) for row in rows if row.measure is not Measure.SHARE]
+        found = answer(metric, [alone])
+        told = list(zip(found.headings, found.rows, strict=True))
+        shares = [row.value for heading, row in told if heading.measure is Measure.SHARE]
+        ranks = [(row.value - 1) / (size - 1) for heading, row in told if heading.measure is not Measure.SHARE]
         most = max(most, _beyond([*shares, *ranks]))
         together = max(together, sum(share for share in shares if share > 0))
     return Gain(most, max(most, together))

@@ -1,15 +1,21 @@
-"""A population: what every device of a simulated fleet would answer, without a list of a million equal values."""
+"""A population: what every device of a simulated fleet would answer, without a list of a million equal values.
+
+words:
+  together   what the same devices have for several metrics: what answers a metric that is fed from these
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Population"]
+from deniable import Collection
+
+__all__ = ["Population", "with_fed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +41,18 @@ class Population(Sequence[Any]):
         first = dict(zip(reversed(places), reversed(values), strict=True))
         return cls([first[number] for number in range(len(numbers))], np.array(places, dtype=np.int64))
 
+    @classmethod
+    def together(cls, parts: Mapping[str, Sequence[Any]]) -> Population:
+        """What every device has for several metrics, by their names."""
+        given = [cls.of(values) for values in parts.values()]
+        values: list[tuple[Any, ...]] = [()]
+        places = np.zeros(len(given[0]), dtype=np.int64)
+        for each in given:  # only what occurs is kept: there can be many more combinations than devices
+            own = len(each.values)
+            occurring, places = np.unique(places * own + each.places, return_inverse=True)
+            values = [(*values[pair // own], each.values[pair % own]) for pair in occurring.tolist()]
+        return cls([dict(zip(parts, value, strict=True)) for value in values], places)
+
     def __len__(self) -> int:
         return len(self.places)
 
@@ -50,3 +68,13 @@ class Population(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return (self.values[place] for place in self.places.tolist())
+
+
+def with_fed(collection: Collection, values: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """What every device would answer to every metric: where it is fed, what the device has for its sources."""
+    fed = {
+        name: Population.together({source: values[source] for source in metric.kind.of})
+        for name, metric in collection.metrics.items()
+        if metric.sources and name not in values
+    }
+    return {**values, **fed}

@@ -4,14 +4,21 @@
     values = [true, false]
     weights = [3, 7]              # optional: how often each value occurs; equal without
 
+    [theme_by_platform]           # fed from dark_mode and platform: then these have no tables of their own
+    values = [{dark_mode = true, platform = "linux"}, {dark_mode = false, platform = "linux"}]
+    weights = [1, 4]
+
+A metric that is fed and has no table is answered from what its sources have, which are then drawn independently.
+
 Simulated devices have no privacy to lose: here, and only here, a seeded generator draws.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +36,12 @@ class TruthError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """For each metric, the values that occur and how often each does."""
+    """What occurs in a fleet, and how often."""
 
     values: Mapping[str, tuple[list[Any], list[float]]]
+    """By metric: of one that is fed, what its sources have together."""
+    fed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The sources of the metrics that are fed."""
 
     @classmethod
     def load(cls, path: str | Path, collection: Collection) -> Truth:
@@ -40,10 +50,9 @@ class Truth:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise TruthError(f"{path}: {error}") from error
-        if table.keys() != collection.metrics.keys():
-            odd = sorted(table.keys() ^ collection.metrics.keys())
-            raise TruthError(f"{path}: a table for each metric and no other; differs in: {', '.join(odd)}")
-        return cls({name: _values(f"{path}: {name}", collection, name, own) for name, own in table.items()})
+        fed = {name: metric.kind.of for name, metric in collection.metrics.items() if metric.sources}
+        _check_tables(path, table, collection, fed)
+        return cls({name: _values(f"{path}: {name}", collection, name, own) for name, own in table.items()}, fed)
 
     def draw(self, devices: int, generator: np.random.Generator) -> dict[str, Population]:
         """What each of so many devices would answer."""
@@ -51,7 +60,24 @@ class Truth:
         for name, (values, weights) in self.values.items():
             shares = np.asarray(weights) / np.sum(weights)
             drawn[name] = Population(values, generator.choice(len(values), size=devices, p=shares))
+            for source in self.fed.get(name, ()):
+                drawn[source] = Population([value[source] for value in values], drawn[name].places)
+        for name, sources in self.fed.items():
+            if name not in drawn:
+                drawn[name] = Population.together({source: drawn[source] for source in sources})
         return drawn
+
+
+def _check_tables(
+    path: str | Path, table: Mapping[str, Any], collection: Collection, fed: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Every metric that is recorded for has one table: its own, or that of one that it feeds."""
+    told = Counter(source for name in table for source in fed.get(name, (name,)))
+    recorded = collection.metrics.keys() - fed.keys()
+    if odd := sorted(told.keys() ^ recorded):
+        raise TruthError(f"{path}: a table for each metric and no other; differs in: {', '.join(odd)}")
+    if twice := sorted(name for name, times in told.items() if times > 1):
+        raise TruthError(f"{path}: told twice, by a table and by one of what it feeds: {', '.join(twice)}")
 
 
 def _values(where: str, collection: Collection, name: str, own: Any) -> tuple[list[Any], list[float]]:

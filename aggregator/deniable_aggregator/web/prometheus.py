@@ -2,7 +2,7 @@
 
 An estimate is three gauges, its value and the ends of its interval, so that each can be added, compared and drawn
 by itself; a bound in a label could not. All are about the newest epoch that is well under way, over all segments, at
-95%, for the population: as on the page. Of an answer with many rows only the largest are told: the page and the API
+95%, for the population: as on the page. Of a series with many rows only the largest are told: the page and the API
 have all of them. Nothing that is told here is about one device.
 """
 
@@ -33,7 +33,7 @@ from deniable_aggregator.web.health import VERSION, Fleet, Health, State
 __all__ = ["Metrics"]
 
 MOST_ROWS = 20
-"""Rows of an answer that are told."""
+"""Rows of a series that are told."""
 REASONS = (
     "BUSY",
     "DRAINING",
@@ -108,7 +108,7 @@ class _Now(Collector):
 
 
 def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
-    labels = [*_ABOUT, "label"]
+    labels = [*_ABOUT, "series", "key"]
     value = GaugeMetricFamily("deniable_estimate", "Estimate for the population, not corrected.", labels=labels)
     low = GaugeMetricFamily("deniable_estimate_lower_bound", "Lower end of its 95% interval.", labels=labels)
     high = GaugeMetricFamily(
@@ -127,11 +127,14 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
         starts.add_metric(about, found.first_epoch * found.collection.epoch_seconds)
         if not found.estimate.reports:
             continue
-        for row in found.estimate.rows:
-            for family, number in ((value, row.value), (low, row.low), (high, row.high)):
-                family.add_metric([*about, row.label], number)
-            places = str(decimals(found.metric, row.measure))
-            told.add_metric([*about, row.label], {"measure": row.measure, "decimals": places})
+        for series in found.estimate.series:
+            heading = series.heading
+            more = {"measure": heading.measure, "unit": heading.unit, "decimals": str(decimals(heading))}
+            for row in series.rows:
+                where = [*about, heading.name, row.key]
+                for family, number in ((value, row.value), (low, row.low), (high, row.high)):
+                    family.add_metric(where, number)
+                told.add_metric(where, more)
     yield from (value, low, high, told, reports, starts)
 
 
@@ -149,7 +152,7 @@ def _asked(catalog: Catalog) -> Iterator[Metric]:
                 {
                     "digest": f"{collection.digest:016x}",
                     "kind": metric.kind.name,
-                    "mechanism": metric.columns[0].mechanism.name,
+                    "mechanism": metric.mechanism,
                     "unit": metric.kind.unit,
                 },
             )

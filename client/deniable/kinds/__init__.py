@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deniable.kinds._fed import Fed
 from deniable.kinds._kind import Kind
 from deniable.kinds._quantity import Quantity
 from deniable.kinds.boolean import Boolean
@@ -13,7 +14,20 @@ from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
 from deniable.kinds.vector import Vector
 
-__all__ = ["KINDS", "Boolean", "Category", "Count", "Flags", "Kind", "Number", "Ordinal", "Quantity", "Set", "Vector"]
+__all__ = [
+    "KINDS",
+    "Boolean",
+    "Category",
+    "Count",
+    "Fed",
+    "Flags",
+    "Kind",
+    "Number",
+    "Ordinal",
+    "Quantity",
+    "Set",
+    "Vector",
+]
 
 KINDS: dict[str, type[Kind]] = {
     kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Flags, Set, Vector)

@@ -1,7 +1,8 @@
 """What every kind is: a sort of question, its values, and the columns that an answer fills.
 
 words:
-  value     what the application records, checked
+  value     what the application records, checked; of a kind that is fed, what it has recorded for its sources
+  source    a metric whose reduced value of an epoch feeds another one, which is answered from nothing else
   column    one mechanism collecting one thing; a simple kind has one
   encode    chooses the column that a device answers and turns its value into that mechanism's input
 """
@@ -30,17 +31,24 @@ class Kind(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
-    """As it is written in a collection file."""
+    """The kind's name, as a collection file writes it."""
     reducers: ClassVar[tuple[str, ...]]
     """The ways to reduce an epoch's values that make sense here; the first is the default."""
     mechanisms: ClassVar[tuple[str, ...]]
     """The mechanisms that fit, by name."""
+    takes: ClassVar[tuple[str, ...]] = ()
+    """The kinds that it is fed from, by name; none: it is answered from what is recorded for itself."""
     instead: ClassVar[str | None] = None
     """A key of its own that takes the place of epsilon where it is given; `cost` says what comes of it."""
     delta: Fraction = Fraction(0)
     """The most by which the chance of any set of reports exceeds e^epsilon times that under another answer."""
     unit: str = ""
     """What a quantity is measured or counted in, as the file names it, such as "minutes"."""
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """The names of its sources; none where it is answered from what is recorded for itself."""
+        return ()
 
     @property
     def cost(self) -> Epsilon | None:

@@ -16,7 +16,7 @@ _MOST_LITERALS = 256
 
 
 def literal(names: Collection[str]) -> str:
-    """Their type, as Python writes it; of very many, text."""
+    """The type of names, as Python writes it; of very many, text."""
     quoted = ", ".join(json.dumps(name, ensure_ascii=False) for name in names)
     return f"Literal[{quoted}]" if len(names) <= _MOST_LITERALS else "str"
 

@@ -42,11 +42,11 @@ class Candidate(NamedTuple):
     """One mechanism that could ask for a quantity."""
 
     name: str
-    """As it is written in a collection file."""
+    """The mechanism's name, as a collection file writes it."""
     mechanism: Mechanism
-    """The best of its sort at this epsilon."""
+    """The best mechanism of its sort at this epsilon."""
     variance: Fraction
-    """Of one report's estimate, in squared ranges, for the value where it is greatest."""
+    """The variance of one report's estimate, in squared ranges, for the value where it is greatest."""
 
 
 class Quantity(Kind):
@@ -81,7 +81,7 @@ class Quantity(Kind):
         return sorted(found, key=lambda each: each.name != ONE_BIT or each.variance > _ALLOWANCE * found[0].variance)
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """One: where on the range the value lies."""
+        """One column, whose input says where on the range the value lies."""
         if mechanism != "auto":
             return (self.build(epsilon, mechanism),)
         candidates = self.choices(epsilon)
@@ -105,7 +105,7 @@ class Quantity(Kind):
 
     @property
     def annotation(self) -> str:
-        """A number."""
+        """Values are numbers."""
         return "float"
 
     def describe(self, place: int, mechanism: Mechanism, payload: int) -> str:  # noqa: ARG002
@@ -128,7 +128,7 @@ class Quantity(Kind):
         return below, math.ceil((place - below) * WORD)
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
-        """The one column; one of the two inputs that the value lies between."""
+        """Into the one column: one of the two inputs that the value lies between."""
         mechanism = columns[0]
         last = mechanism.inputs - 1
         low, high = self.ends

@@ -15,18 +15,18 @@ _SHOWN = 200
 
 
 def whole(value: Any) -> int | None:
-    """The whole number; None for what is none, truth values included."""
+    """The value as a whole number; None for what is none, truth values included."""
     given = type(value)
     return int.__int__(value) if issubclass(given, int) and given is not bool else None
 
 
 def real(value: Any) -> int | float | None:
-    """The number; None for what is none."""
+    """The value as a number; None for what is none."""
     return float.__float__(value) if issubclass(type(value), float) else whole(value)
 
 
 def text(value: Any) -> str | None:
-    """The text; None for what is none."""
+    """The value as a text; None for what is none."""
     return str.__str__(value) if issubclass(type(value), str) else None
 
 

@@ -30,11 +30,11 @@ class Boolean(Kind):
         return cls()
 
     def parameters(self) -> dict[str, Any]:
-        """None."""
+        """A boolean has no parameters."""
         return {}
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
-        """One: 0 is no, 1 is yes."""
+        """One column, whose inputs are 0 for no and 1 for yes."""
         return (RandomizedResponse(epsilon, 2),)
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
@@ -48,18 +48,18 @@ class Boolean(Kind):
         raise InvalidValueError(f"a boolean takes True or False, not {shown(value)}")
 
     def apart(self) -> tuple[bool, bool]:
-        """Yes and no."""
+        """Yes and no, the only two."""
         return True, False
 
     @property
     def annotation(self) -> str:
-        """A truth value."""
+        """Values are truth values."""
         return "bool"
 
     def names(self, place: int) -> tuple[str, str]:  # noqa: ARG002
-        """No and yes."""
+        """Payload 0 is called no, and 1 yes."""
         return "no", "yes"
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
-        """The one column; 1 for yes."""
+        """Into the one column: 1 for yes."""
         return 0, int(value)

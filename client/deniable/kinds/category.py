@@ -52,7 +52,7 @@ class Category(Kind):
         return {"values": list(self.values)}
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """One: the place of the value."""
+        """One column, whose inputs are the places of the values."""
         return (choose(epsilon, len(self.values), mechanism),)
 
     def choices(self, epsilon: Epsilon) -> list[Choice]:
@@ -75,18 +75,18 @@ class Category(Kind):
         return check_name(value, self.index, "values of this category")
 
     def apart(self) -> tuple[str, str]:
-        """Any two values."""
+        """Any two values: all are equally easy to tell apart."""
         return self.values[0], self.values[-1]
 
     @property
     def annotation(self) -> str:
-        """One of the values."""
+        """Values are some of these texts."""
         return literal(self.values)
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
-        """The values."""
+        """Payloads are called as the values are."""
         return self.values
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
-        """The one column; the place of the value."""
+        """Into the one column: the place of the value."""
         return 0, self.index[value]

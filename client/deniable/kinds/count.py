@@ -42,11 +42,11 @@ class Count(Quantity):
     mechanisms: ClassVar[tuple[str, ...]] = (ONE_BIT, Hybrid.name, GEOMETRIC)
 
     most: int | None
-    """`max` in the file."""
+    """The largest count, `max` in the file."""
     privacy_unit: str = EPOCH
-    """What is hidden."""
+    """What is hidden: "epoch", all events of a device's epoch, or "event", any one of them."""
     unit: str = ""
-    """What is counted."""
+    """What is counted, such as "crashes"; empty where the file does not say."""
 
     def __post_init__(self) -> None:
         if self.most is None and self.privacy_unit == EPOCH:
@@ -54,7 +54,7 @@ class Count(Quantity):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """From 0 on."""
+        """From none to the most."""
         return 0.0, float(self.most or MOST)
 
     @property
@@ -91,7 +91,7 @@ class Count(Quantity):
         return {"max": self.most, "unit": self.privacy_unit, **counted}
 
     def build(self, epsilon: Epsilon, name: str) -> Mechanism:
-        """Any of the three for an epoch; noise on the scale of one event for events."""
+        """Any of the three mechanisms for an epoch; noise on the scale of one event for events."""
         steps = self.most or MOST
         if self.privacy_unit == EVENT:
             if name != GEOMETRIC:
@@ -102,7 +102,7 @@ class Count(Quantity):
         return Hybrid.best(epsilon) if name == Hybrid.name else Laplace(epsilon, steps)
 
     def place(self, value: float, last: int) -> tuple[int, int]:
-        """Exactly, however large: a double would move one count of 2^31 in four million by one."""
+        """Where a count lies, exactly, however large: a double would move one of 2^31 in four million by one."""
         most = self.most or MOST
         count, parts = min(max(value, 0), most).as_integer_ratio()
         below, rest = divmod(count * last, parts * most)
@@ -110,7 +110,7 @@ class Count(Quantity):
 
     @property
     def annotation(self) -> str:
-        """A whole number."""
+        """Values are whole numbers."""
         return "int"
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
@@ -127,7 +127,7 @@ class Count(Quantity):
         return count
 
     def apart(self) -> tuple[int, int]:
-        """None, and as many as are to be confused with none."""
+        """No event, and as many as are to be confused with none."""
         return 0, (self.most or MOST) if self.privacy_unit == EPOCH else 1
 
 

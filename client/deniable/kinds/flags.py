@@ -77,7 +77,7 @@ class Flags(Kind):
         return {"flags": list(self.flags)}
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """One of all flags, or one a flag."""
+        """One column of all flags, or one for each flag."""
         if self._draws(epsilon, mechanism):
             return (RandomizedResponse(epsilon, 2),) * self._drawn()
         return (BitwiseResponse(epsilon, len(self.flags)),)
@@ -113,16 +113,16 @@ class Flags(Kind):
         return check_names(value, self.index, "flags")
 
     def apart(self) -> tuple[list[str], list[str]]:
-        """All flags, and none."""
+        """All flags, and no flag."""
         return sorted(self.flags), []
 
     @property
     def annotation(self) -> str:
-        """Some of the flags."""
+        """Values are collections of these flags."""
         return f"Collection[{literal(self.flags)}]"
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
-        """The flags."""
+        """Bits are called as the flags are."""
         return self.flags
 
     def describe(self, place: int, mechanism: Mechanism, payload: int) -> str:

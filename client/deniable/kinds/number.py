@@ -80,7 +80,7 @@ class Number(Quantity):
         return {"range": [str(self.low), str(self.high)], "step": str(self.step), "unit": self.unit}
 
     def build(self, epsilon: Epsilon, name: str) -> Mechanism:
-        """Any of the three."""
+        """Any of the three mechanisms of quantities."""
         if name == ONE_BIT:
             return RandomizedResponse(epsilon, 2)
         return Hybrid.best(epsilon) if name == Hybrid.name else Laplace(epsilon, self.steps)
@@ -93,7 +93,7 @@ class Number(Quantity):
         return float(number)
 
     def apart(self) -> tuple[float, float]:
-        """The two ends."""
+        """The two ends of the range."""
         return self.ends
 
 

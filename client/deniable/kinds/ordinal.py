@@ -47,7 +47,7 @@ class Ordinal(Kind):
         return {"values": list(self.values)}
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """One: the place of the value."""
+        """One column, whose inputs are the places of the values."""
         if mechanism == Exponential.name:
             return (Exponential(epsilon, len(self.values)),)
         return (RandomizedResponse(epsilon, len(self.values)),)
@@ -64,18 +64,18 @@ class Ordinal(Kind):
         return check_name(value, self.index, "values of this ordinal")
 
     def apart(self) -> tuple[str, str]:
-        """The two ends."""
+        """The two ends of the order."""
         return self.values[0], self.values[-1]
 
     @property
     def annotation(self) -> str:
-        """One of the values."""
+        """Values are some of these texts."""
         return literal(self.values)
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
-        """The values."""
+        """Payloads are called as the values are."""
         return self.values
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
-        """The one column; the place of the value."""
+        """Into the one column: the place of the value."""
         return 0, self.index[value]

@@ -57,7 +57,7 @@ class Set(Kind):
         return {"values": list(self.values), "max_items": self.most}
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """One: the places of the items."""
+        """One column, whose inputs are the places of the items."""
         return (PadAndSample(epsilon, len(self.values), self.most, mechanism),)
 
     def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
@@ -79,15 +79,15 @@ class Set(Kind):
 
     @property
     def annotation(self) -> str:
-        """Some of the values."""
+        """Values are collections of these texts."""
         return f"Collection[{literal(self.values)}]"
 
     def names(self, place: int) -> tuple[str, ...]:  # noqa: ARG002
-        """The values; what comes after them is padding."""
+        """Bits are called as the values are; what comes after them is padding."""
         return self.values
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
-        """The one column; the items, of too many a drawn choice."""
+        """Into the one column: the items, of too many a drawn choice."""
         mechanism = columns[0].first
         assert isinstance(mechanism, PadAndSample)
         given, none = frozenset(value), len(self.values)

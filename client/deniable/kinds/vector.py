@@ -67,7 +67,7 @@ class Vector(Kind):
 
     @property
     def grid(self) -> int:
-        """Steps of a clip."""
+        """How many steps of the grid make a clip."""
         return _L1_STEPS * self.dimensions if self.norm == "l1" else _L2_STEPS * self._root
 
     @property
@@ -90,7 +90,7 @@ class Vector(Kind):
         }
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
-        """One: the entries, in steps of the grid."""
+        """One column, whose input is the entries in steps of the grid."""
         fitting = VectorLaplace.name if self.norm == "l1" else Gaussian.name
         if mechanism not in {"auto", fitting}:
             raise ValueError(f'norm = "{self.norm}" goes with mechanism = "{fitting}"')
@@ -127,11 +127,11 @@ class Vector(Kind):
 
     @property
     def annotation(self) -> str:
-        """A list of numbers."""
+        """Values are lists of numbers."""
         return "Sequence[float]"
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
-        """The one column; of each entry a neighbouring grid point, by the chance that makes the mean exact."""
+        """Into the one column: of each entry a neighbouring grid point, by the chance that makes the mean exact."""
         entries, grid = [], self.grid
         for share in self._shares(value):
             place = share * grid

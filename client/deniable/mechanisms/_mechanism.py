@@ -44,7 +44,7 @@ class Mechanism(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
-    """As it is written in a collection file."""
+    """The mechanism's name, as a collection file writes it."""
     tight: ClassVar[bool] = True
     """Whether its worst ratio is meant to reach e^epsilon."""
 

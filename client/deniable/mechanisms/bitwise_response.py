@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon
@@ -22,7 +23,7 @@ from deniable.mechanisms._support import Supporting
 from deniable.payload import Bitmap
 from deniable.randomness import WORD, word
 
-__all__ = ["BitwiseResponse"]
+__all__ = ["BitwiseResponse", "flipped_chance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,7 @@ class BitwiseResponse(Supporting):
 
     def probability(self, payload: int, value: int) -> Fraction:
         """By how many bits are flipped."""
-        flipped = (payload ^ value).bit_count()
-        return self.q**flipped * self.p ** (self.flags - flipped)
+        return flipped_chance(self.flips, WORD, self.flags, (payload ^ value).bit_count())
 
     def payloads(self) -> Iterator[int]:
         """All bitmaps."""
@@ -95,6 +95,12 @@ class BitwiseResponse(Supporting):
     def parameters(self) -> dict[str, int]:
         """The flags and the threshold."""
         return {"flags": self.flags, "flips": self.flips}
+
+
+@lru_cache(maxsize=1024)
+def flipped_chance(flips: int, whole: int, flags: int, flipped: int) -> Fraction:
+    """The chance that certain `flipped` of the flags are flipped and no others, where each is with flips / whole."""
+    return Fraction(flips**flipped * (whole - flips) ** (flags - flipped), whole**flags)
 
 
 def _fewest_flips(epsilon: Epsilon, flags: int) -> int:

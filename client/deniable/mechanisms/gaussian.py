@@ -44,7 +44,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 from math import isqrt, log, log2, pi, prod
 from typing import ClassVar
 
@@ -148,7 +148,7 @@ class Gaussian(Mechanism):
 
     @property
     def variance(self) -> float:
-        """Of the noise of an entry, in steps of the grid, squared."""
+        """The variance of an entry's noise, in steps of the grid, squared."""
         return float(self.spread)
 
     @property
@@ -174,25 +174,25 @@ class Gaussian(Mechanism):
 
     def noise(self, size: int) -> Fraction:
         """P(noise = size), exactly: the last step makes it a multiple of 4, and so on for a quarter of the rest."""
-        chances = {size: 1}
+        chances, reach, weights = {size: 1}, self.reach, self._weights()
         for _ in range(self.levels):
             rest: dict[int, int] = {}
             for left, chance in chances.items():
-                for step in range(-self.reach + (left + self.reach) % 4, self.reach + 1, 4):
-                    quarter = (left - step) // 4
-                    rest[quarter] = rest.get(quarter, 0) + chance * self._step(step)
+                for place in range((left + reach) % 4, len(weights), 4):
+                    quarter = (left + reach - place) // 4
+                    rest[quarter] = rest.get(quarter, 0) + chance * weights[place]
             chances = rest
         return Fraction(chances.get(0, 0), 1 << _BITS * self.levels)
 
     def tail(self, size: int) -> Fraction:
         """P(noise >= size), exactly."""
-        chances = {size: 1}
+        chances, reach, weights = {size: 1}, self.reach, self._weights()
         for _ in range(self.levels):
             rest: dict[int, int] = {}
             for left, chance in chances.items():
-                for step in range(-self.reach, self.reach + 1):
-                    quarter = -((step - left) // 4)
-                    rest[quarter] = rest.get(quarter, 0) + chance * self._step(step)
+                for place, weight in enumerate(weights):
+                    quarter = -((place - reach - left) // 4)
+                    rest[quarter] = rest.get(quarter, 0) + chance * weight
             chances = rest
         return Fraction(sum(chance for left, chance in chances.items() if left <= 0), 1 << _BITS * self.levels)
 
@@ -218,10 +218,9 @@ class Gaussian(Mechanism):
             return 1 - self.tail(sent - entry + 1)
         return self.noise(sent - entry) if abs(sent) < self.end else Fraction(0)
 
-    def _step(self, size: int) -> int:
-        """The words that make a step of this size."""
-        place = size + self.reach
-        return self.cumulative[place] - (self.cumulative[place - 1] if place else 0)
+    def _weights(self) -> list[int]:
+        """The words that make a step of each size, from -reach on."""
+        return [upto - before for before, upto in pairwise((0, *self.cumulative))]
 
     def _entries(self, value: int) -> tuple[int, ...]:
         entries = unpack(value, self.dimensions)

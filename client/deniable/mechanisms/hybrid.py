@@ -96,7 +96,7 @@ class Hybrid(Mechanism):
 
     @property
     def outputs(self) -> int:
-        """How many there are."""
+        """How many outputs there are."""
         return self.inputs - 1 + WIDTH
 
     @property

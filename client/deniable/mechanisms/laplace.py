@@ -38,6 +38,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon, exp_lower
@@ -174,34 +175,16 @@ class Laplace(Mechanism):
 
     def noise(self, size: int) -> Fraction:
         """P(D = size), exactly."""
-        zero = Fraction(self.zero.threshold, FINE)
-        if size == 0:
-            return zero
-        rest = abs(size) - 1
-        often, beyond = rest >> len(self.digits), Fraction(self.beyond.threshold, FINE)
-        product = 1
-        for place, digit in enumerate(self.digits):
-            product *= digit.threshold if rest >> place & 1 else FINE - digit.threshold
-        return (1 - zero) / 2 * beyond**often * (1 - beyond) * Fraction(product, FINE ** len(self.digits))
+        return _noise(self._coins, abs(size)) if size else Fraction(self.zero.threshold, FINE)
 
     def tail(self, size: int) -> Fraction:
-        """P(D >= size) for a size above 0, exactly: the rest of its block of 2^L, and all blocks after it.
+        """P(D >= size) for a size above 0, exactly."""
+        return _tail(self._coins, size)
 
-        Within the block, numbers with the digits of the first down to some place, and there 1 for 0, are greater.
-        """
-        often, first = divmod(size - 1, 1 << len(self.digits))
-        same, greater = 1, 0
-        for place in reversed(range(len(self.digits))):
-            heads, tails = self.digits[place].threshold, FINE - self.digits[place].threshold
-            greater *= FINE
-            if first >> place & 1:
-                same *= heads
-            else:
-                greater += same * heads
-                same *= tails
-        zero, beyond = (Fraction(coin.threshold, FINE) for coin in (self.zero, self.beyond))
-        rest = Fraction(same + greater, FINE ** len(self.digits))
-        return (1 - zero) / 2 * beyond**often * ((1 - beyond) * rest + beyond)
+    @property
+    def _coins(self) -> tuple[int, ...]:
+        """The thresholds of all coins: for zero, for what is beyond, and the digits."""
+        return self.zero.threshold, self.beyond.threshold, *(digit.threshold for digit in self.digits)
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The noise that leads there; beyond either end all that leads to the end or beyond, divided in three."""
@@ -223,6 +206,40 @@ class Laplace(Mechanism):
         digits = {f"digit_{place}": digit.threshold for place, digit in enumerate(self.digits)}
         ends = {"steps": self.steps, "far": self.far, "farther": self.farther, "away": self.away}
         return ends | {"zero": self.zero.threshold, "beyond": self.beyond.threshold} | digits
+
+
+@lru_cache(maxsize=1024)
+def _noise(coins: tuple[int, ...], size: int) -> Fraction:
+    """P(D = size) for a size above 0. A channel asks for each size as often as it has inputs, and a fraction of
+    thousands of bits takes long."""
+    zero, beyond, *digits = coins
+    rest = size - 1
+    often = rest >> len(digits)
+    ways = (FINE - zero) * beyond**often * (FINE - beyond)
+    for place, digit in enumerate(digits):
+        ways *= digit if rest >> place & 1 else FINE - digit
+    return Fraction(ways, 2 * FINE ** (2 + often + len(digits)))
+
+
+@lru_cache(maxsize=1024)
+def _tail(coins: tuple[int, ...], size: int) -> Fraction:
+    """P(D >= size) for a size above 0: the rest of its block of 2^L, and all blocks after it.
+
+    Within the block, numbers with the digits of the first down to some place, and there 1 for 0, are greater.
+    """
+    zero, beyond, *digits = coins
+    often, first = divmod(size - 1, 1 << len(digits))
+    same, greater = 1, 0
+    for place in reversed(range(len(digits))):
+        heads, tails = digits[place], FINE - digits[place]
+        greater *= FINE
+        if first >> place & 1:
+            same *= heads
+        else:
+            greater += same * heads
+            same *= tails
+    rest = (FINE - beyond) * (same + greater) + beyond * FINE ** len(digits)
+    return Fraction((FINE - zero) * beyond**often * rest, 2 * FINE ** (2 + often + len(digits)))
 
 
 def _overshoot(mean: Fraction) -> tuple[int, int, int]:

@@ -15,7 +15,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 from deniable.mechanisms._wrapper import Twice
-from deniable.mechanisms.bitwise_response import BitwiseResponse
+from deniable.mechanisms.bitwise_response import BitwiseResponse, flipped_chance
+from deniable.randomness import WORD
 
 __all__ = ["MemoizedBitwise"]
 
@@ -35,10 +36,15 @@ class MemoizedBitwise(Twice):
         if self.permanent.flags != self.fresh.flags:
             raise ValueError(f"{self.permanent.flags} remembered flags are not {self.fresh.flags}")
 
+    @property
+    def _flips(self) -> int:
+        """Of so many of WORD^2 pairs of words just one flips a bit."""
+        first, second = self.permanent.flips, self.fresh.flips
+        return first * (WORD - second) + (WORD - first) * second
+
     def probability(self, payload: int, value: int) -> Fraction:
         """By how many bits are flipped."""
-        flipped = (payload ^ value).bit_count()
-        return self.q**flipped * self.p ** (self.permanent.flags - flipped)
+        return flipped_chance(self._flips, WORD * WORD, self.permanent.flags, (payload ^ value).bit_count())
 
     def parameters(self) -> dict[str, int]:
         """The flags and both thresholds."""

@@ -66,12 +66,12 @@ class PadAndSample(Wrapper):
 
     @property
     def plain(self) -> bool:
-        """Where it is to the inner mechanism."""
+        """A payload is one of the answers where it is one to the inner mechanism."""
         return self.inner.plain
 
     @property
     def shape(self) -> Shape:
-        """The inner mechanism's."""
+        """The shape of the inner mechanism's payloads."""
         return self.inner.shape
 
     @property
@@ -145,7 +145,7 @@ class PadAndSample(Wrapper):
         return sum(self.inner.probability(payload, answer) for answer in self.slots(value)) / Fraction(self.items)
 
     def payloads(self) -> Iterator[int]:
-        """The inner mechanism's."""
+        """The payloads of the inner mechanism."""
         return self.inner.payloads()
 
     def parameters(self) -> dict[str, int]:

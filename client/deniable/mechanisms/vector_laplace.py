@@ -58,7 +58,7 @@ class VectorLaplace(Mechanism):
 
     @property
     def variance(self) -> float:
-        """Of the noise of an entry, in steps squared."""
+        """The variance of an entry's noise, in steps squared."""
         return self.noise.variance
 
     @property

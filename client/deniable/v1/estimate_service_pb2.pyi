@@ -60,7 +60,7 @@ class _MeasureEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTy
     """In the unit of the metric, added up over the devices that reported."""
 
 class Measure(_Measure, metaclass=_MeasureEnumTypeWrapper):
-    """What the numbers of a row are."""
+    """What the numbers of a series are."""
 
 MEASURE_UNSPECIFIED: Measure.ValueType  # 0
 """Not told."""
@@ -89,9 +89,8 @@ class MetricInfo(google.protobuf.message.Message):
     INSTANTANEOUS_EPSILON_FIELD_NUMBER: builtins.int
     EXPIRES_FIELD_NUMBER: builtins.int
     REVEALS_FIELD_NUMBER: builtins.int
-    DECIMALS_FIELD_NUMBER: builtins.int
-    LEAST_FIELD_NUMBER: builtins.int
-    MOST_FIELD_NUMBER: builtins.int
+    HEADINGS_FIELD_NUMBER: builtins.int
+    VIEW_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name in the collection file."""
     kind: builtins.str
@@ -112,15 +111,15 @@ class MetricInfo(google.protobuf.message.Message):
     """With a second randomisation: the most that one report tells of what is remembered; else 0."""
     expires: builtins.str
     """The first day on which devices no longer answer, such as "2027-12-31"; empty where there is none."""
-    decimals: builtins.int
-    """How many digits behind the point a quantity is written with."""
-    least: builtins.float
-    """The least that a quantity can be, where the collection file says so."""
-    most: builtins.float
-    """The most that a quantity can be, where the collection file says so."""
+    view: builtins.str
+    """How its answers look on the page: the name of a view."""
     @property
     def reveals(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """What one report reveals about its sender, in sentences."""
+
+    @property
+    def headings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Heading]:
+        """What stands above the series of its answers."""
 
     def __init__(
         self,
@@ -136,18 +135,59 @@ class MetricInfo(google.protobuf.message.Message):
         instantaneous_epsilon: builtins.float = ...,
         expires: builtins.str = ...,
         reveals: collections.abc.Iterable[builtins.str] | None = ...,
+        headings: collections.abc.Iterable[global___Heading] | None = ...,
+        view: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["description", b"description", "epsilon", b"epsilon", "epsilon_text", b"epsilon_text", "expires", b"expires", "headings", b"headings", "instantaneous_epsilon", b"instantaneous_epsilon", "kind", b"kind", "mechanism", b"mechanism", "memoized", b"memoized", "name", b"name", "reveals", b"reveals", "unit", b"unit", "view", b"view"]) -> None: ...
+
+global___MetricInfo = MetricInfo
+
+@typing.final
+class Heading(google.protobuf.message.Message):
+    """What stands above the rows of a series; known before there are any."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: builtins.int
+    MEASURE_FIELD_NUMBER: builtins.int
+    UNIT_FIELD_NUMBER: builtins.int
+    DECIMALS_FIELD_NUMBER: builtins.int
+    LEAST_FIELD_NUMBER: builtins.int
+    MOST_FIELD_NUMBER: builtins.int
+    ADDS_UP_FIELD_NUMBER: builtins.int
+    name: builtins.str
+    """Of the series, among those of its answer: "shares", "mean", "total"."""
+    measure: global___Measure.ValueType
+    """What its numbers are."""
+    unit: builtins.str
+    """The unit of quantities and totals, where the collection file names one."""
+    decimals: builtins.int
+    """How many digits behind the point its numbers are written with; of a share, those of its percentage."""
+    least: builtins.float
+    """The least that a device's quantity can be, where the collection file says so."""
+    most: builtins.float
+    """The most that a device's quantity can be, where the collection file says so."""
+    adds_up: builtins.bool
+    """Every device is in exactly one row: shares add up to 1."""
+    def __init__(
+        self,
+        *,
+        name: builtins.str = ...,
+        measure: global___Measure.ValueType = ...,
+        unit: builtins.str = ...,
         decimals: builtins.int = ...,
         least: builtins.float | None = ...,
         most: builtins.float | None = ...,
+        adds_up: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "least", b"least", "most", b"most"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "decimals", b"decimals", "description", b"description", "epsilon", b"epsilon", "epsilon_text", b"epsilon_text", "expires", b"expires", "instantaneous_epsilon", b"instantaneous_epsilon", "kind", b"kind", "least", b"least", "mechanism", b"mechanism", "memoized", b"memoized", "most", b"most", "name", b"name", "reveals", b"reveals", "unit", b"unit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "adds_up", b"adds_up", "decimals", b"decimals", "least", b"least", "measure", b"measure", "most", b"most", "name", b"name", "unit", b"unit"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_least", b"_least"]) -> typing.Literal["least"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_most", b"_most"]) -> typing.Literal["most"] | None: ...
 
-global___MetricInfo = MetricInfo
+global___Heading = Heading
 
 @typing.final
 class SegmentInfo(google.protobuf.message.Message):
@@ -225,16 +265,16 @@ global___CollectionInfo = CollectionInfo
 
 @typing.final
 class EstimateRow(google.protobuf.message.Message):
-    """One line of an answer."""
+    """One line of a series."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    LABEL_FIELD_NUMBER: builtins.int
+    KEY_FIELD_NUMBER: builtins.int
     VALUE_FIELD_NUMBER: builtins.int
     LOW_FIELD_NUMBER: builtins.int
     HIGH_FIELD_NUMBER: builtins.int
     STD_ERROR_FIELD_NUMBER: builtins.int
-    MEASURE_FIELD_NUMBER: builtins.int
+    PARENT_FIELD_NUMBER: builtins.int
     TEXT_FIELD_NUMBER: builtins.int
     LOW_TEXT_FIELD_NUMBER: builtins.int
     HIGH_TEXT_FIELD_NUMBER: builtins.int
@@ -242,8 +282,10 @@ class EstimateRow(google.protobuf.message.Message):
     CONSISTENT_TEXT_FIELD_NUMBER: builtins.int
     TRUTH_FIELD_NUMBER: builtins.int
     TRUTH_TEXT_FIELD_NUMBER: builtins.int
-    label: builtins.str
-    """What it is about: a value of a category, "yes", "mean", "total"."""
+    key: builtins.str
+    """What it is about, told from every other row of its series, in every window and segment: a value of a category,
+    "yes", "mean".
+    """
     value: builtins.float
     """The estimate, not corrected: it may lie outside of what is possible. Absent while there are no reports."""
     low: builtins.float
@@ -252,8 +294,8 @@ class EstimateRow(google.protobuf.message.Message):
     """Upper end of the interval; infinite where nothing is known of it, as the answer's note says."""
     std_error: builtins.float
     """Standard error of the value. Absent where it is not known."""
-    measure: global___Measure.ValueType
-    """What these numbers are."""
+    parent: builtins.str
+    """The key of the row that this one is a part of; empty where there is none."""
     text: builtins.str
     """The value as people read it, to the digits that are shown everywhere."""
     low_text: builtins.str
@@ -273,12 +315,12 @@ class EstimateRow(google.protobuf.message.Message):
     def __init__(
         self,
         *,
-        label: builtins.str = ...,
+        key: builtins.str = ...,
         value: builtins.float | None = ...,
         low: builtins.float = ...,
         high: builtins.float = ...,
         std_error: builtins.float | None = ...,
-        measure: global___Measure.ValueType = ...,
+        parent: builtins.str = ...,
         text: builtins.str = ...,
         low_text: builtins.str = ...,
         high_text: builtins.str = ...,
@@ -288,7 +330,7 @@ class EstimateRow(google.protobuf.message.Message):
         truth_text: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "high", b"high", "high_text", b"high_text", "label", b"label", "low", b"low", "low_text", b"low_text", "measure", b"measure", "std_error", b"std_error", "text", b"text", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "parent", b"parent", "std_error", b"std_error", "text", b"text", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_consistent", b"_consistent"]) -> typing.Literal["consistent"] | None: ...
     @typing.overload
@@ -299,6 +341,37 @@ class EstimateRow(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["_value", b"_value"]) -> typing.Literal["value"] | None: ...
 
 global___EstimateRow = EstimateRow
+
+@typing.final
+class Series(google.protobuf.message.Message):
+    """Rows of one sort."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    HEADING_FIELD_NUMBER: builtins.int
+    ROWS_FIELD_NUMBER: builtins.int
+    ROW_COUNT_FIELD_NUMBER: builtins.int
+    row_count: builtins.int
+    """How many rows there are."""
+    @property
+    def heading(self) -> global___Heading:
+        """What stands above them."""
+
+    @property
+    def rows(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___EstimateRow]:
+        """The rows: all, or the largest that were asked for."""
+
+    def __init__(
+        self,
+        *,
+        heading: global___Heading | None = ...,
+        rows: collections.abc.Iterable[global___EstimateRow] | None = ...,
+        row_count: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["heading", b"heading"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["heading", b"heading", "row_count", b"row_count", "rows", b"rows"]) -> None: ...
+
+global___Series = Series
 
 @typing.final
 class Estimate(google.protobuf.message.Message):
@@ -330,12 +403,10 @@ class Estimate(google.protobuf.message.Message):
     REPORTS_FIELD_NUMBER: builtins.int
     CONFIDENCE_FIELD_NUMBER: builtins.int
     TARGET_FIELD_NUMBER: builtins.int
-    ROWS_FIELD_NUMBER: builtins.int
+    SERIES_FIELD_NUMBER: builtins.int
     EFFECTIVE_REPORTS_FIELD_NUMBER: builtins.int
     START_TIME_FIELD_NUMBER: builtins.int
     END_TIME_FIELD_NUMBER: builtins.int
-    UNIT_FIELD_NUMBER: builtins.int
-    ROW_COUNT_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     NOTE_FIELD_NUMBER: builtins.int
     collection: builtins.str
@@ -356,10 +427,6 @@ class Estimate(google.protobuf.message.Message):
     """How many reports of different devices the answer is worth: fewer than there are where a window has several
     epochs, since a device may have reported in each of them.
     """
-    unit: builtins.str
-    """The unit of quantities and totals, where the collection file names one."""
-    row_count: builtins.int
-    """How many lines the answer has, where only the largest were asked for."""
     kind: builtins.str
     """What sort of question was asked."""
     note: builtins.str
@@ -369,8 +436,8 @@ class Estimate(google.protobuf.message.Message):
         """The segment's values that the answer is about, by segment name; without any it is about all."""
 
     @property
-    def rows(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___EstimateRow]:
-        """The lines of the answer."""
+    def series(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Series]:
+        """What is told; the first series stands for the answer."""
 
     @property
     def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
@@ -391,17 +458,15 @@ class Estimate(google.protobuf.message.Message):
         reports: builtins.int = ...,
         confidence: builtins.float = ...,
         target: global___Target.ValueType = ...,
-        rows: collections.abc.Iterable[global___EstimateRow] | None = ...,
+        series: collections.abc.Iterable[global___Series] | None = ...,
         effective_reports: builtins.float = ...,
         start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
-        unit: builtins.str = ...,
-        row_count: builtins.int = ...,
         kind: builtins.str = ...,
         note: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "metric", b"metric", "note", b"note", "reports", b"reports", "row_count", b"row_count", "rows", b"rows", "segment", b"segment", "start_time", b"start_time", "target", b"target", "unit", b"unit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target"]) -> None: ...
 
 global___Estimate = Estimate
 
@@ -411,14 +476,17 @@ class Trend(google.protobuf.message.Message):
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
-    LABEL_FIELD_NUMBER: builtins.int
+    SERIES_FIELD_NUMBER: builtins.int
     EPOCHS_FIELD_NUMBER: builtins.int
     REPORTS_FIELD_NUMBER: builtins.int
     VALUES_FIELD_NUMBER: builtins.int
     LOWS_FIELD_NUMBER: builtins.int
     HIGHS_FIELD_NUMBER: builtins.int
-    label: builtins.str
-    """The label of the row."""
+    KEY_FIELD_NUMBER: builtins.int
+    series: builtins.str
+    """The series of the row."""
+    key: builtins.str
+    """The key of the row; empty where the answer has no rows."""
     @property
     def epochs(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The epochs that have reports."""
@@ -442,14 +510,15 @@ class Trend(google.protobuf.message.Message):
     def __init__(
         self,
         *,
-        label: builtins.str = ...,
+        series: builtins.str = ...,
         epochs: collections.abc.Iterable[builtins.int] | None = ...,
         reports: collections.abc.Iterable[builtins.int] | None = ...,
         values: collections.abc.Iterable[builtins.float] | None = ...,
         lows: collections.abc.Iterable[builtins.float] | None = ...,
         highs: collections.abc.Iterable[builtins.float] | None = ...,
+        key: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "highs", b"highs", "label", b"label", "lows", b"lows", "reports", b"reports", "values", b"values"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "highs", b"highs", "key", b"key", "lows", b"lows", "reports", b"reports", "series", b"series", "values", b"values"]) -> None: ...
 
 global___Trend = Trend
 
@@ -492,7 +561,7 @@ class Query(google.protobuf.message.Message):
     target: global___Target.ValueType
     """Whom the intervals are about."""
     rows: builtins.int
-    """At most so many lines of each answer, the largest first; 0: all, in the order of the collection file."""
+    """At most so many rows of each series, the largest first; 0: all, in the order of the collection file."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""

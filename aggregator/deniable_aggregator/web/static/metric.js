@@ -5,9 +5,10 @@ import { Choices } from "./choices.js";
 import { count, details, h, plural, say, swap, table } from "./dom.js";
 import { legend } from "./glyph.js";
 import { Live } from "./live.js";
+import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { viewOf } from "./views.js";
-import { emptyNotice, fewNotice, hasReports, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -47,9 +48,10 @@ export function metricPage(collection, title, info, main) {
     choices.newest(estimate.lastEpoch);
     showAnswer(estimate);
     showTrend(estimate, epochs.content.estimates);
-    swap(segments, ...openSegments().map((own, place) => segmentPanel(own, estimate, sides[place].content.estimates)));
+    swap(segments, ...openSegments().flatMap((own, place) => segmentPanel(own, estimate, sides[place].content.estimates)));
     showLinks(asked, over);
-    if (drawn === asked) say(`${info.name} has changed: ${reading(viewOf(estimate).leading(estimate), estimate)}`);
+    const leading = viewOf(estimate, info).leading(estimate);
+    if (drawn === asked && leading) say(`${info.name} has changed: ${reading(leading, estimate)}`);
     drawn = asked;
   }
 
@@ -60,21 +62,24 @@ export function metricPage(collection, title, info, main) {
   }
 
   function showAnswer(estimate) {
-    const hasFitted = estimate.rows.some((row) => row.consistent !== undefined) && estimate.rows.length > 1;
-    const truth = estimate.rows.some((row) => row.truth !== undefined);
+    const rows = rowsOf(estimate);
+    const hasFitted = rows.length > 1 && rows.some((row) => row.consistent !== undefined);
+    const truth = rows.some((row) => row.truth !== undefined);
+    const cut = estimate.series.filter((series) => series.rowCount > series.rows.length);
     const head = h("h2", { id: "answer-head" }, windowName(estimate, seconds));
     if (!hasReports(estimate)) return swap(answer, head, emptyNotice("Nothing has come for this window and these segments."));
     const about = `${reportsLine(estimate)}. Intervals of ${percentOf(estimate.confidence)} about ${estimate.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}.`;
     return swap(
       answer,
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
-      h("p", { class: "about" }, about, fitted ? " Consistent: not negative, adding up to 100%. The intervals belong to the raw estimates and are not shown." : ""),
+      h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate)}. The intervals belong to the raw estimates and are not shown.` : ""),
       tooFew(estimate) ? fewNotice(estimate) : null,
+      estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
-      ...viewOf(estimate).answer(estimate, info, fitted),
+      ...viewOf(estimate, info).answer(estimate, info, fitted),
       h("p", { class: "legend" }, ...legend(truth).slice(fitted ? 1 : 0).map(([text, drawing]) => h("span", {}, drawing, text))),
       answerTable(estimate, truth),
-      estimate.rowCount > estimate.rows.length ? h("p", { class: "about" }, `The ${count(estimate.rows.length)} largest of ${count(estimate.rowCount)}; the CSV file has all.`) : null,
+      ...cut.map((series) => h("p", { class: "about" }, `The ${count(series.rows.length)} largest of ${count(series.rowCount)}${estimate.series.length > 1 ? ` ${series.heading.name}` : ""}; the CSV file has all.`)),
     );
   }
 
@@ -99,30 +104,29 @@ export function metricPage(collection, title, info, main) {
   }
 
   function showTrend(estimate, estimates) {
-    trend.hidden = estimates.length < 2;
+    const followed = viewOf(estimate, info).rows(estimate);
+    trend.hidden = estimates.length < 2 || !followed.length;
     if (trend.hidden) return;
-    const view = viewOf(estimate);
-    const labels = view.rows(estimate).map((row) => row.label);
-    const series = labels.map((label) => ({ label, points: estimates.map((each) => point(each, label)).filter(Boolean) }));
-    const [first] = view.rows(estimate);
-    const header = [epochWord(seconds), ...labels, "reports"];
+    const keys = followed.map((row) => row.key);
+    const lines = followed.map((row) => ({ label: row.key, points: estimates.map((each) => point(each, row)).filter(Boolean) }));
+    const header = [epochWord(seconds), ...keys, "reports"];
     const rows = estimates.map((each) => [
       epochName(each.lastEpoch, seconds),
-      ...labels.map((label) => cell(each, label)),
+      ...followed.map((row) => cell(each, row)),
       count(each.reports),
     ]);
     swap(
       trend,
       h("h2", { id: "trend-head" }, "Over time"),
       h("p", { class: "about" }, `${plural(estimates.length, epochWord(seconds))}, each by itself, with its ${percentOf(estimate.confidence)} band.`),
-      bands("trend", `${labels.join(", ")} over time; the table below has the numbers`, series, first.measure),
+      bands("trend", `${keys.join(", ")} over time; the table below has the numbers`, lines, followed[0].heading.measure),
       details("trend-table", table(`${info.name} over time`, header, rows.reverse())),
     );
   }
 
-  function point(estimate, label) {
-    const row = estimate.rows.find((each) => each.label === label);
-    return row && { at: epochStart(estimate.lastEpoch, seconds), value: row.value, low: row.low, high: row.high, truth: row.truth, hover: `${label}: ${row.text} (${row.lowText} to ${row.highText})` };
+  function point(estimate, followed) {
+    const row = again(estimate, followed);
+    return row && { at: epochStart(estimate.lastEpoch, seconds), value: row.value, low: row.low, high: row.high, truth: row.truth, hover: `${row.key}: ${row.text} (${row.lowText} to ${row.highText})` };
   }
 
   function showLinks(asked, over) {
@@ -138,37 +142,39 @@ export function metricPage(collection, title, info, main) {
   }
 
   function segmentPanel(own, whole, estimates) {
-    const leading = viewOf(whole).leading(whole);
+    const leading = viewOf(whole, info).leading(whole);
+    if (!leading) return [];
     const rows = estimates.map((each) => {
-      const row = each.rows.find((other) => other.label === leading.label);
+      const row = again(each, leading);
       const value = each.segment[own.name];
       if (!row || !hasReports(each)) return { label: value, hover: `${value}: no reports` };
       return { label: value, value: row.value, low: row.low, high: row.high, truth: row.truth, hover: `${value}: ${reading(row, each)}`, truthHover: `${value}: truth ${row.truthText}` };
     });
-    const cells = estimates.map((each) => [each.segment[own.name], cell(each, leading.label), count(each.reports)]);
+    const cells = estimates.map((each) => [each.segment[own.name], cell(each, leading), count(each.reports)]);
     return h(
       "section",
       { class: "panel", "aria-label": `By ${own.name}` },
       h("h2", {}, `By ${own.name}`),
-      h("p", { class: "about" }, `“${leading.label}”, side by side. Where two intervals part, the difference is more than noise.`),
-      bars(`by ${own.name}`, `${leading.label} by ${own.name}; the table below has the numbers`, rows, leading.measure, { filled: leading.measure === "MEASURE_SHARE" }),
-      table(`${info.name}: ${leading.label} by ${own.name}`, [own.name, leading.label, "reports"], cells),
+      h("p", { class: "about" }, `“${leading.key}”, side by side. Where two intervals part, the difference is more than noise.`),
+      bars(`by ${own.name}`, `${leading.key} by ${own.name}; the table below has the numbers`, rows, leading.heading.measure, { filled: isShare(leading) }),
+      table(`${info.name}: ${leading.key} by ${own.name}`, [own.name, leading.key, "reports"], cells),
     );
   }
 }
 
-function cell(estimate, label) {
-  const row = estimate.rows.find((each) => each.label === label);
+function cell(estimate, followed) {
+  const row = again(estimate, followed);
   if (!row || !hasReports(estimate)) return "–";
-  return `${row.text}${unitOf(row, estimate)} (${row.lowText} to ${row.highText})`;
+  return `${row.text}${unitOf(row)} (${row.lowText} to ${row.highText})`;
 }
 
 function answerTable(estimate, truth) {
-  const fits = estimate.rows.some((row) => row.consistent !== undefined);
+  const every = rowsOf(estimate);
+  const fits = every.some((row) => row.consistent !== undefined);
   const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
-  const rows = estimate.rows.map((row) => [
-    row.label,
-    `${row.text}${unitOf(row, estimate)}`,
+  const rows = every.map((row) => [
+    row.key,
+    `${row.text}${unitOf(row)}`,
     `${row.lowText} to ${row.highText}`,
     ...(fits ? [row.consistentText || "–"] : []),
     ...(truth ? [row.truthText || "–", row.truth === undefined ? "–" : row.low <= row.truth && row.truth <= row.high ? "✓ yes" : "✕ no"] : []),
@@ -184,6 +190,12 @@ function reveals(info) {
     h("p", { class: "about" }, "To somebody who sees it: on the line, in a log, or on this server."),
     h("ul", { class: "sentences" }, ...info.reveals.map((sentence) => h("li", {}, sentence))),
   );
+}
+
+// What the consistent view makes true of the shares that it shows.
+function constraints(estimate) {
+  const adds = estimate.series.some((series) => series.heading.addsUp);
+  return adds ? "not negative, adding up to 100%" : "between 0% and 100%";
 }
 
 function remembered(info) {

@@ -5,6 +5,7 @@ import { Choices } from "./choices.js";
 import { h, plural, say, swap } from "./dom.js";
 import { legend } from "./glyph.js";
 import { Live } from "./live.js";
+import { rowsOf } from "./rows.js";
 import { epochStart, epochWord, windowName } from "./time.js";
 import { viewOf } from "./views.js";
 import { emptyNotice, fewNotice, hasReports, percentOf, reportsLine, tooFew } from "./words.js";
@@ -41,7 +42,7 @@ export function overview(collection, title, main) {
     const again = cards.querySelector(".card") !== null;
     swap(cards, ...items);
     if (again) say("The answers have changed.");
-    const truth = content.estimates.some((estimate) => estimate.rows.some((row) => row.truth !== undefined));
+    const truth = content.estimates.some((estimate) => rowsOf(estimate).some((row) => row.truth !== undefined));
     swap(marks, ...legend(truth).map(([text, drawing]) => h("span", {}, drawing, text)));
   }
 
@@ -74,7 +75,7 @@ function card(estimate, trend, info, collection, link) {
 
 function body(estimate, info) {
   if (!hasReports(estimate)) return [emptyNotice("Nothing has come for this window.")];
-  const shown = viewOf(estimate).card(estimate, info);
+  const shown = viewOf(estimate, info).card(estimate);
   return tooFew(estimate) ? [...shown, fewNotice(estimate)] : shown;
 }
 
@@ -86,7 +87,7 @@ function line(metric, trend, collection) {
     low: trend.lows[place],
     high: trend.highs[place],
   }));
-  const caption = `“${trend.label}” over ${plural(points.length, epochWord(collection.epochSeconds))}, with its band`;
+  const caption = `“${trend.key}” over ${plural(points.length, epochWord(collection.epochSeconds))}, with its band`;
   return [spark(metric, caption, points), h("p", { class: "spark-caption" }, caption)];
 }
 

@@ -2,20 +2,22 @@
 import { bars } from "./charts.js";
 import { h } from "./dom.js";
 import { glyph } from "./glyph.js";
-import { reading } from "./words.js";
+import { rowsBy } from "./rows.js";
+import { noneNotice, reading } from "./words.js";
 
 const WHOLE = [0, 1];
 const ON_A_CARD = 5;
+const SHARE = "MEASURE_SHARE";
 
-const isShare = (row) => row.measure === "MEASURE_SHARE";
 const largest = (rows) => [...rows].sort((one, other) => (other.value ?? -1) - (one.value ?? -1));
 
 export const shares = {
   card(estimate) {
-    const rows = estimate.rows.filter(isShare);
+    const rows = rowsBy(SHARE, estimate);
+    if (!rows.length) return [noneNotice()];
     if (rows.length === 1) return single(rows[0]);
     const shown = rows.length > ON_A_CARD ? largest(rows).slice(0, ON_A_CARD) : rows;
-    const left = estimate.rowCount - shown.length - (estimate.rows.length - rows.length);
+    const left = estimate.series.find((series) => series.heading.measure === SHARE).rowCount - shown.length;
     return [
       h("div", { class: "lines" }, ...shown.flatMap((row) => line(row, estimate))),
       left > 0 ? h("p", { class: "spark-caption" }, `and ${left} more`) : null,
@@ -23,31 +25,31 @@ export const shares = {
   },
 
   leading(estimate) {
-    return largest(estimate.rows.filter(isShare))[0];
+    return largest(rowsBy(SHARE, estimate))[0];
   },
 
   rows(estimate) {
-    return largest(estimate.rows.filter(isShare)).slice(0, ON_A_CARD);
+    return largest(rowsBy(SHARE, estimate)).slice(0, ON_A_CARD);
   },
 
   answer(estimate, info, fitted) {
-    const rows = estimate.rows.filter(isShare).map((row) => ({
-      label: row.label,
+    const rows = rowsBy(SHARE, estimate).map((row) => ({
+      label: row.key,
       value: fitted ? row.consistent : row.value,
       low: fitted ? undefined : row.low,
       high: fitted ? undefined : row.high,
-      hover: fitted ? `${row.label}: ${row.consistentText}` : `${row.label}: ${reading(row, estimate)}`,
+      hover: fitted ? `${row.key}: ${row.consistentText}` : `${row.key}: ${reading(row, estimate)}`,
       truth: row.truth,
-      truthHover: `${row.label}: truth ${row.truthText}`,
+      truthHover: `${row.key}: truth ${row.truthText}`,
     }));
     const name = fitted ? "Consistent shares" : "Estimated shares with intervals";
-    return [bars("answer", `${name} of ${info.name}; the table below has the numbers`, rows, "MEASURE_SHARE")];
+    return [bars("answer", `${name} of ${info.name}; the table below has the numbers`, rows, SHARE)];
   },
 };
 
 function single(row) {
   return [
-    h("p", { class: "big" }, row.text, h("small", {}, row.label)),
+    h("p", { class: "big" }, row.text, h("small", {}, row.key)),
     glyph(row, WHOLE),
     h("p", { class: "between" }, `between ${row.lowText} and ${row.highText}`),
   ];
@@ -55,7 +57,7 @@ function single(row) {
 
 function line(row, estimate) {
   return [
-    h("span", { class: "name", title: row.label }, row.label),
+    h("span", { class: "name", title: row.key }, row.key),
     glyph(row, WHOLE),
     h("span", { class: "text" }, row.text, h("span", { class: "unseen" }, ` (${reading(row, estimate)})`)),
   ];

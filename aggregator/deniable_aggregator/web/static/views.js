@@ -1,24 +1,15 @@
-// How each kind of question is shown. A kind is one view; a new kind is a new file and a line here.
+// How answers are shown. A kind names its view; a new view is a new file and a line here.
 import { quantities } from "./quantities.js";
 import { shares } from "./shares.js";
 
-const VIEWS = {
-  boolean: shares,
-  category: shares,
-  ordinal: shares,
-  flags: shares,
-  set: shares,
-  number: quantities,
-  count: quantities,
-  vector: quantities,
-};
+const VIEWS = { shares, quantities };
 
 // A view has
-//   card(estimate, info)             what a card of the overview shows: elements
+//   card(estimate)                   what a card of the overview shows: elements
 //   leading(estimate)                the row that stands for the whole answer
 //   answer(estimate, info, fitted)   the chart of an answer, in its raw or its consistent view: elements
 //   rows(estimate)                   the rows that can be followed over time and compared between segments
-// A kind without a view of its own is shown by the measure of its rows.
-export function viewOf(estimate) {
-  return VIEWS[estimate.kind] ?? (estimate.rows.every((row) => row.measure === "MEASURE_SHARE") ? shares : quantities);
+// A view that this page does not know is that of the measure of the first series.
+export function viewOf(estimate, info) {
+  return VIEWS[info.view] ?? (estimate.series[0].heading.measure === "MEASURE_SHARE" ? shares : quantities);
 }

@@ -1,5 +1,6 @@
 // What several views say in the same words.
 import { count, h, plural } from "./dom.js";
+import { isShare, rowsOf } from "./rows.js";
 
 const FEW = 50;
 
@@ -7,18 +8,18 @@ export const percentOf = (confidence) => `${+(confidence * 100).toFixed(4)}%`;
 
 // "61.12% (59.24% to 63.00%)", with the unit where there is one.
 export function reading(row, estimate) {
-  const unit = unitOf(row, estimate);
+  const unit = unitOf(row);
   return `${row.text}${unit}, ${percentOf(estimate.confidence)} interval ${row.lowText} to ${row.highText}${unit}`;
 }
 
-export const unitOf = (row, estimate) => (estimate.unit && row.measure !== "MEASURE_SHARE" ? ` ${estimate.unit}` : "");
+export const unitOf = (row) => (row.heading.unit ? ` ${row.heading.unit}` : "");
 
 export const hasReports = (estimate) => Number(estimate.reports) > 0;
 
 // Whether an answer tells next to nothing yet.
 export function tooFew(estimate) {
-  const [row] = estimate.rows;
-  return Number(estimate.reports) < FEW || (row?.measure === "MEASURE_SHARE" && row.high - row.low > 0.5);
+  const [row] = rowsOf(estimate);
+  return Number(estimate.reports) < FEW || (row && isShare(row) && row.high - row.low > 0.5);
 }
 
 export function fewNotice(estimate) {
@@ -42,6 +43,11 @@ export function emptyNotice(what) {
     h("strong", {}, "No reports yet. "),
     `${what} Devices answer an epoch when it is over; the first answers come then.`,
   );
+}
+
+// Where rows are those that were found.
+export function noneNotice() {
+  return h("p", { class: "notice" }, h("strong", {}, "Nothing stands out. "), "What there may be is too rare to be told from noise with so many reports.");
 }
 
 // How many reports, and how many they are worth.

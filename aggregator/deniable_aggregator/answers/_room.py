@@ -1,0 +1,88 @@
+"""What the file of a kind has: how its answers are made of counters, and all that is to be known of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric
+from deniable.kinds import Kind
+from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, RowId
+from deniable_aggregator.consistency import on_simplex
+from deniable_aggregator.estimators import Target
+
+__all__ = ["Counters", "Room"]
+
+Counters = Sequence[NDArray[np.int64]]
+"""The counters of a metric's columns, in their order."""
+
+
+class Room(ABC):
+    """The answers of one kind."""
+
+    kind: ClassVar[type[Kind]]
+    """Whose answers these are."""
+    view: ClassVar[str]
+    """How they look on the page: the name of one of its views."""
+
+    @abstractmethod
+    def headings(self, metric: Metric) -> tuple[Heading, ...]:
+        """Those of the series that its answers have."""
+
+    @abstractmethod
+    def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """The answer from the counters."""
+
+    def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:  # noqa: ARG002
+        """The answer with just the rows that are asked for. Where rows are those of the collection, that is any."""
+        return self.answer(metric, counters, confidence, target)
+
+    @abstractmethod
+    def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
+        """What the rows would say if the values of all devices were known."""
+
+    @abstractmethod
+    def row_count(self, metric: Metric) -> int:
+        """How many rows an answer has, at the most."""
+
+    def shared(
+        self,
+        metric: Metric,  # noqa: ARG002
+        counters: Counters,  # noqa: ARG002
+        pooled: Estimate,
+        spread: Sequence[float],  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """For each row of an answer over several epochs, the part of a report's variance that is of what its device
+        brings along into all of them, at most: at the low end of the interval, at the value, at the high end.
+
+        `spread` says of each column how many times more reports it has than independent ones. What nobody has
+        thought about is shared.
+        """
+        return np.ones((3, len(pooled.rows)))
+
+    def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:  # noqa: ARG002
+        """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit.
+
+        Shares are not negative and at most 1, and those of one series may have to add up to 1.
+        """
+        fitted: list[float | None] = []
+        for series in found.series:
+            raw = np.array([row.value for row in series.rows], dtype=np.float64)
+            if series.heading.measure is not Measure.SHARE:
+                fitted += [None] * len(raw)
+                continue
+            own = on_simplex(raw) if series.heading.adds_up else np.clip(raw, 0.0, 1.0)
+            fitted += [None if np.isnan(value) else value for value in own.tolist()]
+        return fitted
+
+    def leading(self, metric: Metric, found: Estimate) -> RowId:  # noqa: ARG002
+        """The row that stands for the whole answer: of the first series that has any the first, of shares the
+        largest. Without any row its key is empty."""
+        first = next((series for series in found.series if series.rows), found.series[0])
+        largest = found.reports and first.heading.measure is Measure.SHARE
+        rows = sorted(first.rows, key=lambda row: -row.value) if largest else first.rows
+        return RowId(first.heading.name, rows[0].key if rows else "")

@@ -1,0 +1,45 @@
+"""The special functions that intervals need, of SciPy's: it is loaded with the first that is computed.
+
+To load it takes longer than to load all the rest of an aggregator, and one that is not asked anything needs none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["bdtr", "bdtrc", "betaincinv", "ndtri", "stdtrit"]
+
+
+def bdtr(hits: Any, trials: Any, rate: Any) -> Any:
+    """The chance of at most so many hits."""
+    from scipy import special
+
+    return special.bdtr(hits, trials, rate)
+
+
+def bdtrc(hits: Any, trials: Any, rate: Any) -> Any:
+    """The chance of more hits."""
+    from scipy import special
+
+    return special.bdtrc(hits, trials, rate)
+
+
+def betaincinv(a: Any, b: Any, level: Any) -> Any:
+    """The quantile of a beta distribution."""
+    from scipy import special
+
+    return special.betaincinv(a, b, level)
+
+
+def ndtri(level: Any) -> Any:
+    """The quantile of the normal distribution."""
+    from scipy import special
+
+    return special.ndtri(level)
+
+
+def stdtrit(freedom: Any, level: Any) -> Any:
+    """The quantile of Student's distribution."""
+    from scipy import special
+
+    return special.stdtrit(freedom, level)

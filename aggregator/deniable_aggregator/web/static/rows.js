@@ -1,0 +1,18 @@
+// The rows of an answer, each with the heading of its series.
+
+// All of them, one series after another.
+export const rowsOf = (estimate) => estimate.series.flatMap(under);
+
+// Those of the first series that has this measure.
+export function rowsBy(measure, estimate) {
+  const found = estimate.series.find((series) => series.heading.measure === measure);
+  return found ? under(found) : [];
+}
+
+// The row of another answer, to the same question, that is about the same.
+export const again = (estimate, row) =>
+  rowsOf(estimate).find((other) => other.key === row.key && other.heading.name === row.heading.name);
+
+export const isShare = (row) => row.heading.measure === "MEASURE_SHARE";
+
+const under = (series) => series.rows.map((row) => ({ ...row, heading: series.heading }));

@@ -1,0 +1,179 @@
+"""Every block of code in the READMEs does what it is there for, in a directory of its own, with a real aggregator.
+
+words:
+  block   fenced code with a language: python and sh are run, toml is loaded, text is what something has printed
+  shown   what the first README asks with its toml, as a whole file: the collection of all READMEs
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import deniable
+from deniable import Client, Collection
+from support.commands import COMMAND, ROOT, serving
+from support.waiting import PATIENCE
+
+READMES = ("README.md", "client/README.md", "aggregator/README.md")
+MADE = (*READMES, "CONTRIBUTING.md", "examples/README.md")
+HEAD = """
+[collection]
+name = "shown"
+epoch = "1d"
+owner = "telemetry@example.org"
+[budget]
+epoch = 1.0
+[segments]
+platform = ["linux", "macos", "windows"]
+"""
+_FENCE = re.compile(r"^```(.*)\n((?:(?!```).*\n)*?)^```$", re.MULTILINE)
+_INDENTED = re.compile(r"^\n((?:    .*\n)+)", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """Some code of a page."""
+
+    where: str
+    """The page and the line."""
+    language: str
+    """As the fence says it."""
+    code: str
+    """What is between the fences."""
+
+
+def blocks(page: str) -> list[Block]:
+    """Those of a page, in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [
+        Block(f"{page}:{text.count(chr(10), 0, found.start()) + 1}", found[1], found[2])
+        for found in _FENCE.finditer(text)
+    ]
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    """The collection that the READMEs are about."""
+    return HEAD + "".join(block.code for block in blocks("README.md") if block.language == "toml")
+
+
+@pytest.fixture(scope="module")
+def endpoint(shown: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An aggregator of it."""
+    directory = tmp_path_factory.mktemp("aggregator")
+    (directory / "metrics.toml").write_text(shown)
+    with serving(directory / "data", directory / "metrics.toml") as address:
+        yield address
+
+
+class Reader:
+    """Who follows a README, block by block, on a machine where an aggregator listens."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+        self._names: dict[str, Any] = {"__name__": "__main__"}
+        self._clients: list[Client] = []
+
+    def follow(self, block: Block) -> None:
+        """Do what a block says."""
+        if block.language == "python":
+            self._run(block)
+        elif block.language == "sh":
+            for line in block.code.splitlines():
+                if words := shlex.split(line, comments=True):
+                    self._command(block.where, words)
+
+    def _run(self, block: Block) -> None:
+        code = block.code.replace("telemetry.example.org:443", self._endpoint)
+        code = code.replace("127.0.0.1:8470", self._endpoint)
+        exec(compile(code, block.where, "exec"), self._names)
+        client = self._names.get("client")
+        if isinstance(client, Client) and client not in self._clients:
+            self._clients.append(client)
+            assert client.flush(PATIENCE), client.status()
+
+    def _command(self, where: str, words: list[str]) -> None:
+        program, *rest = words
+        if program == "make":
+            assert set(rest) <= targets(), f"{where}: make {rest}"
+        elif words[:2] == ["deniable", "serve"]:
+            with serving(Path("own"), *[word for word in rest[1:] if word not in {"--data", "./data"}]):
+                pass
+        elif program == "deniable":
+            more = ["--endpoint", self._endpoint] if rest[0] == "estimates" else []
+            self._ended(where, [COMMAND, *rest, *more])
+        else:
+            assert words[:3] == ["python", "-m", "deniable"], f"{where}: nobody knows how to run {words}"
+            state = str(deniable.state_path("my-application"))
+            agreed = ["--yes"] if "forget" in rest else []
+            self._ended(where, [sys.executable, *[state if word == "STATE" else word for word in rest], *agreed])
+
+    def _ended(self, where: str, command: list[str | Path]) -> None:
+        environment = os.environ | {"BROWSER": "true"}
+        ran = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
+        assert (ran.returncode, ran.stderr) == (0, ""), f"{where}: {command}: {ran.stderr}"
+        assert ran.stdout
+
+    def end(self) -> None:
+        """Close what is open."""
+        for client in self._clients:
+            client.close()
+
+
+def targets() -> set[str]:
+    """What `make` can make."""
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return set(phony.split())
+
+
+@pytest.mark.parametrize("page", READMES)
+def test_every_block_of_a_readme_runs(
+    page: str, shown: str, endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first to the last, each with what those before it have made."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "metrics.toml").write_text(shown)
+    assert "dark_mode" in Collection.load("metrics.toml").metrics
+    reader = Reader(endpoint)
+    try:
+        for block in blocks(page):
+            reader.follow(block)
+    finally:
+        reader.end()
+
+
+@pytest.mark.parametrize("page", MADE)
+def test_every_block_says_what_it_is(page: str) -> None:
+    """No code without a language, and none that is only indented: it would not be run."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    languages = {block.language for block in blocks(page)}
+    assert languages <= {"python", "sh", "toml", "text"}
+    assert text.count("```") == 2 * len(blocks(page))
+    assert not _INDENTED.findall(_FENCE.sub("", text))
+
+
+@pytest.mark.parametrize("page", MADE)
+def test_what_a_page_has_made_can_be_made(page: str) -> None:
+    """Every target that is named in the text or in a block is one of the Makefile's."""
+    named = re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text(encoding="utf-8"))
+    named += [word for block in blocks(page) for word in re.findall(r"^make ([a-z-]+)", block.code, re.MULTILINE)]
+    assert set(named) <= targets()
+    if page in {"README.md", "CONTRIBUTING.md"}:
+        assert named
+
+
+def test_every_file_that_a_page_leads_to_is_there() -> None:
+    """Links within the repository, and their headings."""
+    for page in [*MADE, "CHANGELOG.md", *(str(each.relative_to(ROOT)) for each in (ROOT / "docs").rglob("*.md"))]:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
+            assert ((ROOT / page).parent / target).exists(), f"{page}: {target}"

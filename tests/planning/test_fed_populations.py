@@ -1,0 +1,189 @@
+"""Fleets that answer metrics of metrics: what feeds another metric is what the same device answers itself."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable import Collection, linkage
+from deniable.kinds import KINDS
+from deniable.payload import PAYLOAD_BITS
+from deniable_aggregator.planning.audit import audit
+from deniable_aggregator.planning.fleet import batches, report
+from deniable_aggregator.planning.leverage import gain
+from deniable_aggregator.planning.population import Population, with_fed
+from deniable_aggregator.planning.simulate import simulate
+from deniable_aggregator.planning.truth import Truth, TruthError
+from support.recording import recording
+from support.toys import TOYS
+
+TEXT = """
+[collection]
+name = "fed"
+epoch = "1d"
+owner = "o"
+[budget]
+epoch = 100
+[metrics.dark]
+kind = "boolean"
+description = "d"
+epsilon = 30
+[metrics.browser]
+kind = "category"
+description = "d"
+values = ["a", "b", "c"]
+mechanism = "randomized_response"
+epsilon = 30
+[metrics.both]
+kind = "pair"
+description = "d"
+of = ["browser", "dark"]
+epsilon = 30
+"""
+"""At epsilon 30 a device says something else than what it has once in 10^12 times."""
+APART = """
+[dark]
+values = [true, false]
+[browser]
+values = ["a", "b", "c"]
+weights = [1, 2, 0]
+"""
+TOGETHER = """
+[both]
+values = [{browser = "a", dark = true}, {browser = "b", dark = false}, {browser = "b", dark = true}]
+weights = [6, 3, 1]
+"""
+DEVICES = 2000
+
+
+@pytest.fixture(autouse=True)
+def toys() -> Iterator[None]:
+    """The kinds of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, kind in TOYS.items():
+            patch.setitem(KINDS, name, kind)
+        yield
+
+
+def drawn(tmp_path: Path, text: str) -> tuple[Collection, Mapping[str, Population]]:
+    """The collection, and what its devices have."""
+    collection, file = Collection.loads(TEXT), tmp_path / "truth.toml"
+    file.write_text(text)
+    return collection, Truth.load(file, collection).draw(DEVICES, np.random.default_rng(5))
+
+
+def test_what_devices_have_together_is_device_by_device() -> None:
+    """Each device has its own values, by name, and only combinations that occur are kept."""
+    names = ["a", "b", "a", "c", "a"]
+    flags = [True, 1, True, False, False]
+    found = Population.together({"name": names, "flag": flags})
+    assert list(found) == [{"name": name, "flag": flag} for name, flag in zip(names, flags, strict=True)]
+    assert [repr(value["flag"]) for value in found] == [repr(flag) for flag in flags]
+    assert len(found.values) == 4
+    assert list(Population.together({"name": [], "flag": []})) == []
+
+
+def test_many_metrics_together_are_no_more_than_the_devices() -> None:
+    """Of twelve metrics with a thousand values each, 10^36 combinations, three devices have three."""
+    parts = {f"m{number}": Population(range(1000), np.array([999, 0, number])) for number in range(12)}
+    found = Population.together(parts)
+    assert [list(value.values()) for value in found] == [[999] * 12, [0] * 12, list(range(12))]
+    assert len(found.values) == 3
+
+
+@pytest.mark.parametrize("text", [APART, TOGETHER])
+def test_a_fed_metric_has_what_its_sources_have(tmp_path: Path, text: str) -> None:
+    """Drawn apart and put together, or drawn together and taken apart: for each device the same values."""
+    _, values = drawn(tmp_path, text)
+    assert values.keys() == {"dark", "browser", "both"}
+    for pair, browser, dark in zip(values["both"], values["browser"], values["dark"], strict=True):
+        assert pair == {"browser": browser, "dark": dark}
+
+
+def test_a_truth_can_say_what_goes_together(tmp_path: Path) -> None:
+    """Pairs occur as often as their weights say, within 6 standard errors; pairs that are not there do not occur."""
+    _, values = drawn(tmp_path, TOGETHER)
+    counted = Counter((pair["browser"], pair["dark"]) for pair in values["both"])
+    shares = {("a", True): 0.6, ("b", False): 0.3, ("b", True): 0.1}
+    assert counted.keys() == shares.keys()
+    for pair, share in shares.items():
+        assert abs(counted[pair] / DEVICES - share) < 6 * (share * (1 - share) / DEVICES) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TOGETHER + APART, "told twice, by a table and by one of what it feeds: browser, dark"),
+        ("[dark]\nvalues = [true]\n", "differs in: browser"),
+        (APART + "[drak]\nvalues = [true]\n", "differs in: drak"),
+        ("[both]\nvalues = [{browser = 'a'}]\n", "both: takes a value for each of browser, dark"),
+        ("[both]\nvalues = [{browser = 'x', dark = true}]\n", "both: not one of the 3 values"),
+    ],
+)
+def test_a_truth_that_does_not_fit_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    """Each metric that is recorded for is told once."""
+    with pytest.raises(TruthError, match=words):
+        drawn(tmp_path, text)
+
+
+def test_counters_of_a_fed_metric_are_those_of_the_pairs(tmp_path: Path) -> None:
+    """Simulated all at once by the twins: with hardly any noise every pair is counted as often as devices have it."""
+    collection, values = drawn(tmp_path, TOGETHER)
+    both = collection.metrics["both"]
+    (counters,) = simulate(both, values["both"], np.random.default_rng(6))
+    kind: Any = both.kind
+    expected = Counter(map(repr, map(kind.check, values["both"])))
+    assert counters.tolist() == [expected[repr(pair)] for pair in kind.pairs]
+
+
+def test_a_fed_metric_is_audited_and_weighed_as_any_other() -> None:
+    """What is sent bears out its epsilon, remembered or not, and one fake moves it as far as any of six answers."""
+    for more in ("", "\nmemoize = true\ninstantaneous_epsilon = 0.5"):
+        both = Collection.loads(TEXT.replace("epsilon = 30", "epsilon = 1" + more)).metrics["both"]
+        assert all(finding.holds for finding in audit(both, 20_000))
+        values = [f"v{number}" for number in range(6)]
+        same = Collection.loads(
+            TEXT.replace('kind = "pair"', f'kind = "category"\nvalues = {values}\nmechanism = "randomized_response"')
+            .replace('of = ["browser", "dark"]\n', "")
+            .replace("epsilon = 30", "epsilon = 1" + more)
+        ).metrics["both"]
+        assert gain(both) == gain(same)
+        assert linkage.bits(both) == linkage.bits(same)
+
+
+def consistent(collection: Collection, rows: bytes) -> tuple[str, bool]:
+    """What one batch says, which is the same in all of its reports."""
+    said = {}
+    for (row,) in struct.iter_unpack("<Q", rows):
+        said[collection.columns[row >> PAYLOAD_BITS].metric] = row & ((1 << PAYLOAD_BITS) - 1)
+    assert said.keys() == {"dark", "browser", "both"}
+    assert said["both"] == 2 * said["browser"] + said["dark"]
+    return "abc"[said["browser"]], bool(said["dark"])
+
+
+def test_every_batch_of_a_simulated_fleet_is_about_one_device(tmp_path: Path) -> None:
+    """Drawn by the twins, from values of what is recorded alone: the pair is that of the batch's other reports."""
+    collection, values = drawn(tmp_path, TOGETHER)
+    recorded = {name: values[name] for name in ("dark", "browser")}
+    sent = batches(collection, recorded, 7, np.random.default_rng(8))
+    counted = Counter(consistent(collection, batch.rows) for batch in sent)
+    assert counted == Counter(zip(values["browser"], values["dark"], strict=True))
+    assert with_fed(collection, recorded).keys() == collection.metrics.keys()
+    assert with_fed(collection, values) == values
+
+
+def test_devices_that_report_one_by_one_do_so_too(tmp_path: Path) -> None:
+    """The same with the SDK's own randomisers, over gRPC."""
+    collection, values = drawn(tmp_path, TOGETHER)
+    recorded = {name: values[name][:50] for name in ("dark", "browser")}
+    with recording() as (endpoint, recorder):
+        asyncio.run(report(collection, recorded, endpoint, 7, np.random.default_rng(9), lambda _: None))
+        counted = Counter(consistent(collection, request.rows) for request in recorder.requests)
+    assert counted == Counter(zip(recorded["browser"], recorded["dark"], strict=True))
