@@ -81,21 +81,27 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
         "127.0.0.1:0",
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as demo:
-        assert demo.stdout
-        line = next(line for line in demo.stdout if "The page is at" in line)
-        page = line.split(" at ")[1].split(",")[0].rstrip("/")
-        assert 'data-demo="true"' in fetched(page)
-        asked = f"{page}/api/v1/collections/editor/overview"
-        soon(lambda: len(json.loads(fetched(asked))["trends"][0]["epochs"]) == 8, "seven earlier days have reported")
-        before = json.loads(fetched(asked))["estimates"]
-        row = next(each for each in before if each["metric"] == "dark_mode")["rows"][0]
-        assert row["truthText"] == "62.00%"
-        # 400 devices at epsilon 1: the standard error is 0.05, and seven of them are exceeded once in 10^11 times.
-        assert row["value"] == pytest.approx(row["truth"], abs=0.35)
-        reports = int(before[0]["reports"])
-        soon(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
-        demo.send_signal(signal.SIGINT)
-        assert demo.wait(30) == 0
+        try:
+            assert demo.stdout
+            line = next(line for line in demo.stdout if "The page is at" in line)
+            page = line.split(" at ")[1].split(",")[0].rstrip("/")
+            assert 'data-demo="true"' in fetched(page)
+            asked = f"{page}/api/v1/collections/editor/overview"
+            soon(
+                lambda: len(json.loads(fetched(asked))["trends"][0]["epochs"]) == 8,
+                "seven earlier days have reported",
+            )
+            before = json.loads(fetched(asked))["estimates"]
+            row = next(each for each in before if each["metric"] == "dark_mode")["series"][0]["rows"][0]
+            assert row["truthText"] == "62.00%"
+            # 400 devices at epsilon 1: the standard error is 0.05; seven of them are exceeded once in 10^11 times.
+            assert row["value"] == pytest.approx(row["truth"], abs=0.35)
+            reports = int(before[0]["reports"])
+            soon(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
+            demo.send_signal(signal.SIGINT)
+            assert demo.wait(30) == 0
+        finally:
+            demo.kill()  # where it has not ended by itself
 
 
 def test_estimates_come_as_a_table_json_and_csv(endpoint: str) -> None:
