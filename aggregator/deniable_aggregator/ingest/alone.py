@@ -12,41 +12,45 @@ words:
 from __future__ import annotations
 
 import struct
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
-from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Shape, Symbol
+from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Symbol
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.store import KEY, Additions, IntArray
 
 __all__ = ["Note", "entries_of", "notes_of"]
 
-_PAYLOAD = (1 << PAYLOAD_BITS) - 1
-_PAYLOAD_BYTES = PAYLOAD_BITS // 8
+_ROW = struct.Struct("<IHH")
+"""A payload's low and high bits, and a column."""
 _LIMB_BITS = 32
-_KEY_HEAD, _KEY_TAIL = struct.Struct("<QI"), struct.Struct("<II")
+_KEY_HEAD, _KEY_TAIL, _SIZE = struct.Struct("<QI"), struct.Struct("<II"), struct.Struct("<I")
 _BITS = tuple(
     tuple(tuple(1 + 8 * place + bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
-    for place in range(_PAYLOAD_BYTES)
+    for place in range(PAYLOAD_BITS // 8)
 )
 """The counters of the bits of a bitmap's byte, by its place."""
+_ONES = np.ones(1 << 10, dtype=np.int64)
+_ONES.flags.writeable = False
+_column = itemgetter(2)
 
 
 class Note(NamedTuple):
     """What has to be known of a column."""
 
-    shape: type[Shape]
     limit: int
     """Payloads are below this; 0 where no row is allowed."""
-    weight: int
-    """How many bits a payload has; -1 where that does not matter."""
+    symbol: bool
+    weight: int | None
+    """How many bits a bitmap has; -1 where that does not matter, None where it is none."""
     gap: int
     """How much farther out the outermost integers count."""
     metric: str
-    counters: int
+    size: bytes
+    """How many counters it has, and how its keys begin, as they are written down."""
     key: bytes
-    """How its keys begin."""
 
 
 def notes_of(layout: Layout) -> tuple[Note, ...]:
@@ -56,60 +60,61 @@ def notes_of(layout: Layout) -> tuple[Note, ...]:
 
 def _note(layout: Layout, column: int) -> Note:
     metric, shape = layout.columns[column]
-    limit = weight = gap = 0
+    limit, gap, weight = 0, 0, None
     if isinstance(shape, Symbol):
         limit = shape.size
     elif isinstance(shape, Integer):
         limit, gap = shape.size, shape.gap
     elif isinstance(shape, Bitmap) and not shape.wide:
         limit, weight = 1 << shape.size, -1 if shape.weight is None else shape.weight
-    return Note(type(shape), limit, weight, gap, metric, shape.counters, _KEY_HEAD.pack(layout.digest, column))
+    key = _KEY_HEAD.pack(layout.digest, column)
+    return Note(limit, isinstance(shape, Symbol), weight, gap, metric, _SIZE.pack(shape.counters), key)
 
 
 def entries_of(notes: tuple[Note, ...], rows: bytes, epoch: int, segment: int) -> Additions | None:
     """What the rows of one batch add; None where one of them can not be, or two are of one metric."""
-    found: list[Note] = []
+    metrics, sizes, keys = [], [], []
     entries: list[int] = []
     counters: list[int] = []
     amounts: dict[int, int] = {}
-    for row in sorted(struct.unpack(f"<{len(rows) // 8}Q", rows)):
-        column, payload = row >> PAYLOAD_BITS, row & _PAYLOAD
+    for low, high, column in sorted(_ROW.iter_unpack(rows), key=_column):
         if column >= len(notes):
             return None
-        note = notes[column]
-        shape, limit, weight = note[:3]
+        limit, symbol, weight, gap, metric, size, key = notes[column]
+        payload = high << 32 | low if high else low
         if payload >= limit:
             return None
-        found.append(note)
-        if shape is Symbol:
+        metrics.append(metric)
+        sizes.append(size)
+        keys.append(key)
+        if symbol:
             counters.append(payload)
             entries.append(1)
             continue
         first = len(counters)
         counters.append(0)
-        if shape is Integer:
-            level = payload + note.gap * ((payload >= 2) + (payload >= limit - 2))
+        if weight is None:
+            level = payload + gap * ((payload >= 2) + (payload >= limit - 2))
             counters += (1, 2, 3)
             amounts |= zip((first + 1, first + 2, first + 3), _moments(level), strict=True)
         elif weight in (-1, payload.bit_count()):
-            for byte, places in zip(payload.to_bytes(_PAYLOAD_BYTES, "little"), _BITS, strict=True):
-                if byte:
-                    counters += places[byte]
+            place = 0
+            while payload:
+                counters += _BITS[place][payload & 255]
+                payload >>= 8
+                place += 1
         else:
             return None
         entries.append(len(counters) - first)
-    if len({note.metric for note in found}) < len(found):
+    if len(set(metrics)) < len(metrics):
         return None
-    amount = np.ones(len(counters), dtype=np.int64)
-    if amounts:
-        amount[list(amounts)] = list(amounts.values())
-    tail = _KEY_TAIL.pack(epoch, segment)
+    keys.append(b"")
     return Additions(
-        np.frombuffer(tail.join([*[note.key for note in found], b""]), KEY),
-        _array([note.counters for note in found]),
-        _array(entries),
-        _array(counters),
-        amount,
+        np.frombuffer(_KEY_TAIL.pack(epoch, segment).join(keys), KEY),
+        np.frombuffer(b"".join(sizes), "<u4"),
+        np.frombuffer(bytes(entries), np.uint8),  # of 49 at the most
+        np.frombuffer(struct.pack(f"<{len(counters)}I", *counters), "<u4"),
+        _amount(len(counters), amounts),
     )
 
 
@@ -119,6 +124,10 @@ def _moments(level: int) -> tuple[int, int, int]:
     return level, square & (1 << _LIMB_BITS) - 1, square >> _LIMB_BITS
 
 
-def _array(numbers: list[int]) -> IntArray:
-    """As numpy would make it, but in a third of the time."""
-    return np.frombuffer(struct.pack(f"<{len(numbers)}q", *numbers), np.int64)
+def _amount(entries: int, amounts: dict[int, int]) -> IntArray:
+    """One for every entry, but for those of which something else is said."""
+    if not amounts and entries <= len(_ONES):
+        return _ONES[:entries]
+    amount = np.ones(entries, dtype=np.int64)
+    amount[list(amounts)] = list(amounts.values())
+    return amount

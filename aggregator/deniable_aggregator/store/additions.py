@@ -13,7 +13,7 @@ import os
 import struct
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +50,11 @@ class Additions(NamedTuple):
     """Entries, in the order of their keys and, within a key, of its counters; each key has some."""
 
     keys: KeyArray
-    sizes: IntArray
+    sizes: NDArray[np.integer[Any]]
     """How many counters each key has."""
-    entries: IntArray
+    entries: NDArray[np.integer[Any]]
     """How many entries each key has."""
-    counter: IntArray
+    counter: NDArray[np.integer[Any]]
     """For each entry, which of the key's counters it adds to."""
     amount: IntArray
     """For each entry, what it adds."""
@@ -70,7 +70,7 @@ class Additions(NamedTuple):
         keys: Sequence[CounterKey],
         sizes: Sequence[int],
         key: IntArray,
-        counter: IntArray,
+        counter: NDArray[np.integer[Any]],
         amount: IntArray,
     ) -> Additions:
         """Entries, each with the number of its key, of somebody who may be wrong about their order."""
@@ -107,10 +107,10 @@ def delta_of(additions: Additions, expires: bytes) -> bytes:
             os.urandom(NONCE_BYTES),
             _COUNTS.pack(len(keys), len(counter)),
             keys.tobytes(),
-            sizes.astype("<u4").tobytes(),
+            sizes.astype("<u4", copy=False).tobytes(),
             expires,
-            entries.astype("<u4").tobytes(),
-            counter.astype("<u4").tobytes(),
+            entries.astype("<u4", copy=False).tobytes(),
+            counter.astype("<u4", copy=False).tobytes(),
             amount.astype("<i8", copy=False).tobytes(),
         )
     )
