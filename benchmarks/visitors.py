@@ -40,6 +40,8 @@ class Visits:
     """Messages in hex, used in turn; the id in each is replaced."""
     visitors: int = 16
     """How many visits there are at a time."""
+    wait: float = _WAIT_SECONDS
+    """Seconds that one step of a visit may take."""
 
     def make(self) -> Visited:
         """Make them, in a process of their own."""
@@ -120,9 +122,10 @@ class _Visitors:
                 self._latencies.append(time.perf_counter() - began)
 
     def _visit(self, body: bytes) -> None:
+        wait = self._asked.wait
         step = "to connect"
         try:
-            with socket.create_connection(("127.0.0.1", self._asked.port), _WAIT_SECONDS) as plain:
+            with socket.create_connection(("127.0.0.1", self._asked.port), wait) as plain:
                 plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 step = "to shake hands"
                 with self._context.wrap_socket(plain) as own:
@@ -139,7 +142,7 @@ class _Visitors:
                     if not acknowledged:
                         raise ConnectionError("the batch was refused")
         except TimeoutError as error:
-            raise TimeoutError(f"waited {_WAIT_SECONDS:g} seconds {step}") from error
+            raise TimeoutError(f"waited {wait:g} seconds {step}") from error
 
 
 def main() -> None:

@@ -15,7 +15,8 @@ import numpy as np
 from deniable_aggregator.ingest.admission import Calendar
 from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.refusal import STORE_UNAVAILABLE, Refusal, malformed
-from deniable_aggregator.ingest.rows import Batch, BoolArray, Rows, faults
+from deniable_aggregator.ingest.rows import Batch, Rows, faults
+from deniable_aggregator.ingest.wide import BoolArray
 from deniable_aggregator.store import Additions, Admission, Store, Window
 
 __all__ = ["Flush", "Outcome", "Stored"]

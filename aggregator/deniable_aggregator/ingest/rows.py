@@ -9,13 +9,12 @@ words:
   malformed  a batch with a row that its column does not have; no row of it is added, and no row of another
              batch is harmed by it
 
-Nothing here is done report by report in Python, but for wide rows, which are gathered one by one, and for
-batches that are malformed, whose faults are put into words.
+Nothing here is done report by report in Python, but for wide rows, which are gathered one by one (`wide.py`), and
+for batches that are malformed, whose faults are put into words. A batch that is flushed alone: `alone.py`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Shape, Symbol, Vecto
 from deniable_aggregator.ingest.alone import notes_of
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import Fault
+from deniable_aggregator.ingest.wide import BoolArray, Entries, begins, gather, too_long, wide_bytes
 from deniable_aggregator.store import KEY, Additions, IntArray, KeyArray, Window
 
 __all__ = ["ROW_BYTES", "Batch", "Rows", "Table", "faults"]
@@ -40,13 +40,6 @@ _PAYLOAD_MASK = (1 << PAYLOAD_BITS) - 1
 _PAYLOAD, _TO_COLUMN = np.uint64(_PAYLOAD_MASK), np.uint64(PAYLOAD_BITS)
 _ALL = (1 << 64) - 1
 _LIMB = (1 << 32) - 1
-_LANE_ROWS = 255
-"""So many bits can be added up in a byte."""
-
-BoolArray = NDArray[np.bool_]
-ByteArray = NDArray[np.uint8]
-Entries = tuple[IntArray, IntArray, IntArray]
-"""Keys by number, counters, amounts; in the order of keys and counters."""
 
 _FEW_SLOTS = 1 << 15
 """So many slots are added up faster in an array of all of them (measured: up to 50,000) than by sorting."""
@@ -174,7 +167,7 @@ class _Sheet:
         self._owner = np.arange(len(batches)).repeat([len(batch.rows) // ROW_BYTES for batch in batches])
         self._payload = rows & _PAYLOAD
         self._column = (rows >> _TO_COLUMN).view(np.int64)
-        self._wide, self._bad_wide = _gather(table, batches)
+        self._wide, self._bad_wide = gather(table.shapes, [batch.wide_rows for batch in batches])
 
     def keys(self, raw: IntArray) -> KeyArray:
         """The keys that `entries` numbers so."""
@@ -261,16 +254,8 @@ def _counted(values: IntArray, most: int) -> tuple[IntArray, IntArray]:
         counts = np.bincount(values)
         (own,) = counts.nonzero()
         return own, counts.take(own)
-    (starts,) = _begins(values).nonzero()
+    (starts,) = begins(values).nonzero()
     return values[starts], np.diff(np.append(starts, len(values)))
-
-
-def _begins(values: IntArray) -> BoolArray:
-    """Where another value begins than the one before. (Much of what numpy offers for this is written in Python, and
-    takes as long as all the rest does for a few values: so it is with `append`, `diff`, `stack` and `ones_like`.)"""
-    begins = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=begins[1:])
-    return begins
 
 
 def _bits(first: IntArray, payload: NDArray[np.uint64]) -> IntArray:
@@ -314,139 +299,8 @@ def _merged(slots: IntArray, amounts: IntArray) -> tuple[IntArray, IntArray]:
     every = np.concatenate([np.ones(len(slots) - len(amounts), dtype=np.int64), amounts])
     order = np.argsort(slots, kind="stable")
     ordered = slots[order]
-    (starts,) = _begins(ordered).nonzero()
+    (starts,) = begins(ordered).nonzero()
     return ordered[starts], np.add.reduceat(every[order], starts)
-
-
-def _sorted(raw: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The order of the keys, the keys themselves, and where each begins in that order."""
-    order = np.argsort(raw, kind="stable")
-    ordered = raw[order]
-    (starts,) = _begins(ordered).nonzero()
-    return order, ordered[starts], starts
-
-
-def _nonzero(keys: IntArray, sums: IntArray) -> Entries:
-    """A matrix of a row a key and a column a counter, as entries."""
-    row, counter = np.nonzero(sums)
-    return keys[row], counter, sums[row, counter]
-
-
-def _bit_entries(raw: IntArray, rows: ByteArray) -> Entries:
-    """Reports, then how often each bit is set."""
-    order, keys, starts = _sorted(raw)
-    reports = np.diff(np.append(starts, len(raw)))
-    return _nonzero(keys, np.column_stack((reports, _bit_sums(rows[order], starts))))
-
-
-def _bit_sums(rows: ByteArray, starts: IntArray) -> IntArray:
-    """For each stretch of rows, how often each bit is set.
-
-    Bits become bytes, of which eight are added at once as one 64-bit lane; no byte carries into the next
-    before 256 rows, so stretches are cut into pieces of 255.
-    """
-    pieces = -(-np.diff(np.append(starts, len(rows))) // _LANE_ROWS)
-    first = np.cumsum(pieces) - pieces
-    step = np.arange(pieces.sum()) - np.repeat(first, pieces)
-    lanes = np.unpackbits(rows, axis=1, bitorder="little").view(np.uint64)
-    sums = np.add.reduceat(lanes, np.repeat(starts, pieces) + _LANE_ROWS * step, axis=0)
-    return np.add.reduceat(sums.view(np.uint8).astype(np.int64), first, axis=0)
-
-
-class _WideBitmaps:
-    """All wide rows of one column of bitmaps."""
-
-    def __init__(self, column: int, shape: Bitmap, owners: list[int], payloads: list[bytes]) -> None:
-        self.column = column
-        self.owner = np.array(owners)
-        self._shape = shape
-        self._rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
-
-    def bad(self) -> BoolArray:
-        """Rows with bits beyond the last, or with a wrong number of bits."""
-        spare = -self._shape.size % 8
-        bad: BoolArray = np.zeros(len(self._rows), dtype=np.bool_)
-        if spare:
-            bad |= (self._rows[:, -1] >> (8 - spare)) != 0
-        if self._shape.weight is not None:
-            bad |= np.bitwise_count(self._rows).sum(axis=1, dtype=np.int64) != self._shape.weight
-        return bad
-
-    def entries(self, raw: IntArray, chosen: BoolArray) -> Entries:
-        """What the chosen rows add to keys numbered so."""
-        return _bit_entries(raw, self._rows[chosen])
-
-
-class _Vectors:
-    """All wide rows of one column of vectors."""
-
-    def __init__(self, column: int, shape: Vector, owners: list[int], payloads: list[bytes]) -> None:
-        self.column = column
-        self.owner = np.array(owners)
-        self._shape = shape
-        self._rows = np.frombuffer(b"".join(payloads), dtype="<i4").reshape(len(payloads), -1)
-
-    def bad(self) -> BoolArray:
-        """Rows with an entry beyond the bound, or longer than the norm."""
-        beyond = (self._rows > self._shape.bound) | (self._rows < -self._shape.bound)
-        bad: BoolArray = np.logical_or.reduce(beyond, axis=1)
-        return bad | _too_long(self._shape, self._rows)
-
-    def entries(self, raw: IntArray, chosen: BoolArray) -> Entries:
-        """Reports, the sums, then the low and the high limbs of the sums of squares."""
-        order, keys, starts = _sorted(raw)
-        values = self._rows[chosen][order].astype(np.int64)
-        if self._shape.gap:
-            inner = self._shape.bound - 2
-            values += self._shape.gap * ((values > inner).astype(np.int64) - (values < -inner))
-        squares = values * values
-        reports = np.ones((len(values), 1), dtype=np.int64)
-        columns = np.hstack((reports, values, squares & _LIMB, squares >> 32))
-        return _nonzero(keys, np.add.reduceat(columns, starts, axis=0))
-
-
-def _too_long(shape: Vector, rows: NDArray[np.int32]) -> BoolArray:
-    """Rows of a greater norm than the shape's; as doubles add up, it may be greater by one part in 2^40."""
-    if shape.norm is None:
-        return np.zeros(len(rows), dtype=np.bool_)
-    lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1))
-    long: BoolArray = lengths > shape.norm * (1 + 2.0**-40)
-    return long
-
-
-def _gather(table: Table, batches: Sequence[Batch]) -> tuple[list[_WideBitmaps | _Vectors], list[int]]:
-    """The wide rows by column, and the batches that have one that no column has."""
-    if not any(batch.wide_rows for batch in batches):
-        return [], []
-    owners: defaultdict[int, list[int]] = defaultdict(list)
-    payloads: defaultdict[int, list[bytes]] = defaultdict(list)
-    bad = []
-    for number, batch in enumerate(batches):
-        for column, payload in batch.wide_rows:
-            if column < len(table.sizes) and len(payload) == _wide_bytes(table.shapes[column]):
-                owners[column].append(number)
-                payloads[column].append(payload)
-            else:
-                bad.append(number)
-    wide: list[_WideBitmaps | _Vectors] = []
-    for column, numbers in owners.items():
-        shape = table.shapes[column]
-        if isinstance(shape, Bitmap):
-            wide.append(_WideBitmaps(column, shape, numbers, payloads[column]))
-        elif isinstance(shape, Vector):
-            wide.append(_Vectors(column, shape, numbers, payloads[column]))
-    return wide, bad
-
-
-def _wide_bytes(shape: Shape | None) -> int:
-    """The length of a wide row's payload; -1 for a column that has no wide rows."""
-    match shape:
-        case Bitmap(size) if shape.wide:
-            return -(-size // 8)
-        case Vector(size):
-            return 4 * size
-        case _:
-            return -1
 
 
 def faults(batch: Batch) -> list[Fault]:
@@ -482,7 +336,7 @@ def _narrow_fault(shape: Shape, payload: int) -> str | None:
 
 
 def _wide_fault(shape: Shape, payload: bytes) -> str | None:
-    length = _wide_bytes(shape)
+    length = wide_bytes(shape)
     if length < 0:
         return "needs a row of eight bytes"
     if len(payload) != length:
@@ -497,6 +351,6 @@ def _wide_fault(shape: Shape, payload: bytes) -> str | None:
         entries = np.frombuffer(payload, "<i4")
         if np.abs(entries.astype(np.int64)).max() > shape.bound:
             return "an entry is out of its bounds"
-        if _too_long(shape, entries[np.newaxis]).any():
+        if too_long(shape, entries[np.newaxis]).any():
             return "the vector is longer than noise makes one"
     return None
