@@ -38,7 +38,7 @@ class Visits:
     visits: int
     bodies: tuple[str, ...]
     """Messages in hex, used in turn; the id in each is replaced."""
-    visitors: int = 16
+    visitors: int = 64
     """How many visits there are at a time."""
     wait: float = _WAIT_SECONDS
     """Seconds that one step of a visit may take."""
