@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 
 from deniable import Collection
@@ -68,10 +68,11 @@ class Aggregator:
     def children(self) -> dict[int, str]:
         """The processes that it has started, with their command lines."""
         found = {}
-        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
-            for child in _said(task / "children").split():
-                if not gone(int(child)):
-                    found[int(child)] = _said(Path(f"/proc/{child}/cmdline")).replace("\0", " ")
+        with suppress(FileNotFoundError):  # it has just been killed, and nobody has noticed
+            for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+                for child in _said(task / "children").split():
+                    if not gone(int(child)):
+                        found[int(child)] = _said(Path(f"/proc/{child}/cmdline")).replace("\0", " ")
         return found
 
     def workers(self) -> list[int]:
