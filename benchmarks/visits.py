@@ -38,28 +38,30 @@ _DAY = 86_400
 _FLEET = 1_000_000
 _PLACES = ("bare", "own", "bare behind nginx", "own behind nginx")
 _WAYS = (("own", "by themselves"), ("own behind nginx", "through nginx as a gateway"))
+_ALONE = ", one at a time"
 _TEXT = """\
 # A device's whole visit
 
 Devices keep no connections, so that nothing ties their batches together. A visit is a connection, a handshake of TLS
 1.3 (a certificate on the curve P-256, nothing resumed), one batch of {reports} reports, its acknowledgement, and the
-end; {visitors} at a time (`benchmarks/visitors.py`). *Bare* is a gRPC server in Python that only answers. *Behind
-nginx*, nginx ({nginx}) speaks TLS with the devices and passes calls on over connections that stay. Time is that of
-all processes of a server, nginx's and the store's included; the medians of {rounds} rounds in which all take turns,
-with the lowest and the highest. **{acknowledged:,} visits of the aggregator were acknowledged, {stored:,} batches
-were stored**; {others}.
+end; {visitors} at a time, or one (`benchmarks/visitors.py`). *Bare* is a gRPC server in Python that only answers.
+*Behind nginx* ({nginx}), that speaks TLS with the devices and passes calls on over connections that stay. Time is
+that of all processes of a server, nginx's and the store's included; the medians of {rounds} rounds in which all take
+turns, with the lowest and the highest. **{acknowledged:,} visits of the aggregator were acknowledged, {stored:,}
+batches were stored**; {others}.
 
 | | visits a second | processor time of a visit | of it nginx's | p50 | p99 |
 |---|---|---|---|---|---|
 {rows}
 
-For a visit the aggregator takes {ratio} the time of a bare
-server{behind}. The goal, no dearer than bare, {verdict}.
+For a visit the aggregator takes {ratio} the time of a bare server{behind};
+{alone:.2f} x where one comes at a time, whose batch then has a flush and a sync of its own. The goal, no dearer than
+bare, {verdict}.
 
 A fleet of a million, each of which comes once a day, on this machine:
 
-| devices connect | processor time a day | of one core, where they come evenly | all at once, they take |
-|---|---|---|---|
+| devices connect | processor time a day where they come evenly, one at a time | where all come at once |
+|---|---|---|
 {sizing}
 """
 _NGINX = """\
@@ -169,10 +171,10 @@ class _Visited:
         self.stored = 0
         self.others: Counter[str] = Counter()
 
-    def visit(self, kind: str, server: _Server, visits: int, bodies: tuple[str, ...]) -> None:
+    def visit(self, kind: str, server: _Server, asked: Visits) -> None:
         """Have a server visited."""
         before, gateway = server.cpu_seconds(), server.gateway_seconds()
-        found = Visits(server.port, visits, bodies).make()
+        found = asked.make()
         spent, gateway = server.cpu_seconds() - before, server.gateway_seconds() - gateway
         done = max(found.acknowledged, 1)
         self.seen.setdefault(kind, []).append(
@@ -209,11 +211,13 @@ def _run(rounds: int, visits: int) -> _Visited:
         with ExitStack() as stack:
             servers = {kind: _Server(kind, room, stack) for kind in kinds}
             for kind, server in servers.items():
-                found.visit(kind, server, _WARM_VISITS, bodies)
+                found.visit(kind, server, Visits(server.port, _WARM_VISITS, bodies))
             found.seen.clear()
             for number in range(rounds):
                 for kind in kinds[:: -1 if number % 2 else 1]:
-                    found.visit(kind, servers[kind], visits, bodies)
+                    port = servers[kind].port
+                    found.visit(kind, servers[kind], Visits(port, visits, bodies))
+                    found.visit(kind + _ALONE, servers[kind], Visits(port, visits // 3, bodies, visitors=1))
                     sys.stderr.write(f"round {number + 1} of {rounds}: {kind}\n")
         for kind, server in servers.items():
             if kind.startswith("own"):
@@ -236,9 +240,15 @@ def _row(kind: str, own: _Visited) -> str:
 
 def _sizing(kind: str, how: str, own: _Visited) -> str:
     """A line of the table of what a fleet costs."""
-    spent = own.middle(kind, lambda seen: seen.spent) * _FLEET
+    alone, together = (1e6 * own.middle(kind + few, _spent) for few in (_ALONE, ""))
     rate = own.middle(kind, lambda seen: seen.rate)
-    return f"| {how} | {spent / 60:.0f} minutes | {100 * spent / _DAY:.1f}% | {_FLEET / rate / 60:.0f} minutes |"
+    evenly = f"{alone * _FLEET / 60e6:.0f} minutes, {100 * alone * _FLEET / 1e6 / _DAY:.1f}% of one core"
+    at_once = f"{together * _FLEET / 60e6:.0f} minutes, and {_FLEET / rate / 60:.0f} by the clock"
+    return f"| {how} | {evenly} | {at_once} |"
+
+
+def _spent(seen: _Seen) -> float:
+    return seen.spent
 
 
 def _page(own: _Visited, rounds: int) -> str:
@@ -262,6 +272,7 @@ def _page(own: _Visited, rounds: int) -> str:
         rows="\n".join(_row(kind, own) for kind in own.seen),
         ratio=f"{ratio:.2f} x ({ratios[0]:.2f} to {ratios[-1]:.2f})",
         behind=behind,
+        alone=own.middle("own" + _ALONE, _spent) / own.middle("bare" + _ALONE, _spent),
         verdict="holds" if ratio <= 1 else "is missed",
         sizing="\n".join(_sizing(kind, how, own) for kind, how in _WAYS if kind in own.seen),
     )
