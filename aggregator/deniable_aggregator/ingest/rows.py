@@ -44,6 +44,8 @@ _LIMB = (1 << 32) - 1
 _FEW_SLOTS = 1 << 15
 """So many slots are added up faster in an array of all of them (measured: up to 50,000) than by sorting."""
 
+_NOBODY = np.zeros(0, dtype=np.int64)
+
 
 class Table:
     """A layout's columns as arrays. A column that does not exist looks up the entry behind the last."""
@@ -82,11 +84,14 @@ class Table:
         """How many counters all columns have."""
         self.starts = np.cumsum(self.sizes) - self.sizes
         """The first slot of each column."""
-        groups = _FEW_SLOTS // self.slots
-        self.raw = np.repeat(np.arange(len(self.sizes) * groups), np.tile(self.sizes, groups))
-        """The column of each slot, counted through all groups, for as many groups as have few slots."""
-        self.counter = np.tile(np.arange(self.slots), groups) - np.tile(self.starts, groups)[self.raw]
-        """The number of each such slot in its column."""
+        self._raw, self._counter = _NOBODY, _NOBODY
+
+    def flat(self, groups: int) -> tuple[IntArray, IntArray]:
+        """The column of each slot, counted through so many groups, and its number in that column."""
+        if len(self._raw) < groups * self.slots:
+            self._raw = np.repeat(np.arange(len(self.sizes) * groups), np.tile(self.sizes, groups))
+            self._counter = np.tile(np.arange(self.slots), groups) - np.tile(self.starts, groups)[self._raw]
+        return self._raw, self._counter
 
 
 def _columns(shapes: Sequence[Shape | None], kind: type[Shape]) -> BoolArray | None:
@@ -231,15 +236,15 @@ class _Sheet:
             slots.append(more)
         every = slots[0] if len(slots) == 1 else np.concatenate(slots)
         if table.slots * len(self._groups) <= _FEW_SLOTS:
+            raw, counter = table.flat(len(self._groups))
             slot, amount = _added(every, amounts, table.slots * len(self._groups))
-            return table.raw.take(slot), table.counter.take(slot), amount
+            return raw.take(slot), counter.take(slot), amount
         slot, amount = _merged(every, amounts)
         group, within = np.divmod(slot, table.slots)
         column = table.starts.searchsorted(within, side="right") - 1
         return group * len(table.sizes) + column, within - table.starts[column], amount
 
 
-_NOBODY = np.zeros(0, dtype=np.int64)
 _MOMENTS = np.arange(1, 4)[:, None]
 
 
