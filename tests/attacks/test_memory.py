@@ -22,6 +22,7 @@ from deniable_aggregator import server as serving_module
 from deniable_aggregator.answering import answering
 from deniable_aggregator.calls import Calls
 from deniable_aggregator.catalog import Catalog
+from deniable_aggregator.conduct import Conduct
 from deniable_aggregator.ingest import Calendar, Door, Layout
 from deniable_aggregator.ingest.bounds import bound_of
 from deniable_aggregator.server import Server, Settings
@@ -314,6 +315,10 @@ class _Late:
         """The message."""
         return await self.message
 
+    def peer(self) -> str:
+        """Its connection."""
+        return "ipv4:127.0.0.1:1"
+
     async def abort(self, code: grpc.StatusCode, details: str, **_: object) -> None:
         """Be refused."""
         self.told.append(code)
@@ -330,7 +335,7 @@ def test_a_message_that_comes_while_its_call_is_refused_is_not_stored() -> None:
             stored.append(message)
             return b""
 
-        handle: Any = Calls(1)._asked(store)
+        handle: Any = Calls(1, Conduct(lambda peer: None))._asked(store, True)
         first, second = _Late(), _Late()
         waiting = asyncio.create_task(handle(None, first))
         await asyncio.sleep(0)

@@ -42,6 +42,8 @@ one is being stored while the next gathers, and messages are not cut to fit."""
 _MOST_OF_A_MESSAGE = 1000
 _MOST_STREAMS = 128
 """So many gateways a process; one more ends the stream that has been quiet for longest."""
+_LAST_ANSWERS_SECONDS = 1.0
+"""For taking its answers: a stream that is ended since another needs its place."""
 _TOO_MANY = malformed([("batches", f"a message has 1 to {_MOST_OF_A_MESSAGE}")])
 
 
@@ -110,7 +112,9 @@ class ReportService:
         stream = _Stream(self.take, context, self._heard)
         self._heard(stream)
         if len(self._streams) > _MOST_STREAMS:
-            next(iter(self._streams)).crowded_out.set()
+            quietest = next(iter(self._streams))
+            del self._streams[quietest]  # the next one to come crowds out another
+            quietest.crowded_out.set()
         reading = asyncio.create_task(stream.read(messages))
         writing = asyncio.create_task(stream.write())
         draining = asyncio.create_task(self._draining.wait())
@@ -121,7 +125,10 @@ class ReportService:
             refusal = reading.result() if reading.done() else DRAINING if draining.done() else TOO_MANY_CALLS
             reading.cancel()
             stream.end()
-            await writing
+            if crowded.done():  # whoever takes no answers would keep the place for as long as it likes
+                await asyncio.wait({writing}, timeout=_LAST_ANSWERS_SECONDS)
+            else:
+                await writing
         finally:
             self._streams.pop(stream, None)
             for task in tasks:
