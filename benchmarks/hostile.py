@@ -3,8 +3,8 @@
 An attacker of its own process tries all shapes of attack at all sizes and stays with those that take most memory and
 processor time (`hostile_shapes.py`); an honest device sends a batch twenty times a second meanwhile, each over a
 connection of its own. `python -m benchmarks.hostile --seconds 600` takes ten minutes, and ten more for the same
-against a bare gRPC server: the attacker takes one of the processors that a device and a server need, whatever a server
-does.
+against a bare gRPC server: the attacker takes one of the processors that a device and a server need, whatever a
+server does.
 """
 
 from __future__ import annotations

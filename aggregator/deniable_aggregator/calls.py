@@ -3,7 +3,8 @@
 words:
   unread   a call whose message has not come, or not wholly. What has come of it is gRPC's to keep, up to the length
            of the longest message; so their number is bounded. One more ends the one that has waited longest: a
-           device's message comes along with its call, so that this is never the device's while another holds back
+           device's message comes along with its call, so that this is never the device's while another holds back.
+           A connection that has a crowd of them goes with it
   lasting  a method whose calls go on until somebody ends them: so many at a time, and no more
 
 grpc.aio itself hands a call over when its message is there, and can not end it before: a client that withheld the
@@ -35,7 +36,7 @@ _Add: TypeAlias = Callable[[Iterable[Any]], None]
 _LOOK_SECONDS = 1.0
 _CROWD = 8
 _LEAST_CROWD = 4
-"""A connection has a crowd when more than such a part of the calls that may wait are its own, and more than so many."""
+"""A crowd of one connection is more than such a part of the calls that may wait, and more than so many."""
 _UNREAD_SECONDS = 30.0
 """A message that has not come by then does not come."""
 _LASTING: Mapping[str, int] = {
@@ -185,6 +186,8 @@ class Calls:
                     await answers
             except grpc.aio.AbortError as error:
                 forget_soon(error)
+                if most is None and context.code() not in _NOT_THEIRS:
+                    self._conduct.mark(context.peer())
                 raise
             finally:
                 self._lasting[method] -= 1

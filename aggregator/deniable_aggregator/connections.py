@@ -3,7 +3,9 @@
 words:
   guard  looks twice a second how many connections there are. When more than half of the places are taken, it closes
          those that have been quiet for longest, until three eighths are. A device that says what it has to say is
-         never among them: whoever holds connections to keep others out holds quiet ones
+         never among them: whoever holds connections to keep others out holds quiet ones. When memory is tight it
+         keeps few of them, but for those that wait until this process has stored something. And it closes, by
+         name, those that conduct (`conduct.py`) will not have
 
 gRPC has a bound of its own, and refuses what comes beyond it: alone that would keep devices out for as long as
 somebody holds the places. Linux tells of every connection when something last came in on it, and a connection that is
@@ -97,6 +99,7 @@ class Guard:
         self._waiting = waiting
         """Who waits for this process, rather than it for them."""
         self._expelled: set[str] = set()
+        self._closed = 0
 
     async def keep(self) -> None:
         """Look at the connections, for ever."""
@@ -105,6 +108,9 @@ class Guard:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             await self.look()
+            if self._closed:
+                _LOG.warning("closed %d connections whose calls brought nothing", self._closed)
+                self._closed = 0
 
     async def look(self) -> int:
         """Close quiet connections if there are too many, or too many calls, or memory is tight; how many were."""
@@ -144,7 +150,6 @@ class Guard:
 
     def _expel(self) -> None:
         expelled, self._expelled = self._expelled, set()
-        closed = 0
         for file in sorted(map(int, os.listdir(_FILES)), reverse=True):  # those that have just come, most likely
             if _peer(file) not in expelled:
                 continue
@@ -152,10 +157,9 @@ class Guard:
                 if own is not None and own.getsockname()[1:2] == (self._port,) and _named(own) in expelled:
                     expelled.discard(_named(own))
                     own.shutdown(socket.SHUT_RDWR)
-                    closed += 1
+                    self._closed += 1
             if not expelled:
                 break
-        _LOG.warning("closed %d connections whose calls brought nothing", closed)
 
     def _connection(self, file: int) -> _Connection | None:
         """What a file is, if it is a connection to the port."""

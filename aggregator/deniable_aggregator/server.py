@@ -59,7 +59,7 @@ _MOST_CALLS = 32_000
 """Of a process, at a time: as many as may wait to be stored, and half as many whose answers nobody takes."""
 _MOST_PENDING = 4000
 """Calls that the loop has not even looked at are for gRPC to keep, with whatever has come of their messages. The
-batcher bounds what waits to be stored, and says so in words; here calls are cut, some of them before it is full."""
+batcher bounds what waits to be stored, and says so in words; here calls are cut, and some of the last tenth."""
 _UNREAD_BYTES = 8 << 20
 """Messages that have not come wholly are given so much memory together."""
 _LEAST_UNREAD = 16
@@ -69,8 +69,8 @@ _LAST_WORD_SECONDS = 1.0
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_metadata_size", 8192),
     ("grpc.absolute_max_metadata_size", 16384),
-    # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes. A piece that
-    # is read stays whole for as long as any message that begins in it.
+    # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes. A piece
+    # that is read stays whole for as long as any message that begins in it.
     ("grpc.http2.lookahead_bytes", 16_384),
     ("grpc.http2.bdp_probe", 0),
     ("grpc.experimental.tcp_max_read_chunk_size", 8192),

@@ -125,8 +125,8 @@ def test_batches_leave_no_mark(tmp_path: Path) -> None:
             for _ in range(MANY // 50):
                 assert not any(await asyncio.gather(*(client.submit(request((0, 1))) for _ in range(50))))
             assert not marks
-            server._reports._draining.set()
-            await server._reports._batcher.drain()
+            assert server._reports
+            await server._reports.drain()
             for _ in range(10):
                 assert (await client.refused(request((0, 1)))).code is grpc.StatusCode.UNAVAILABLE
             assert not marks
@@ -172,11 +172,16 @@ def test_streams_that_take_no_answers_do_not_stay(tmp_path: Path, monkeypatch: p
     async def deaf() -> None:
         async with serving(tmp_path) as (server, client):
             wires = [Wire(server.port, window=0).begin() for _ in range(12)]
+            began = server._calls._lasting
+
+            async def begun(least: int) -> None:
+                await until(lambda: began[STREAM] >= least)
+
             for number, wire in enumerate(wires):
                 stream = wire.next()
                 wire.say(headers(stream, STREAM) + data(stream, framed(b"\x12\x00" * 100)))
-                await until(lambda number=number: len(server._reports._streams) >= min(number + 1, 4))  # type: ignore[misc]
-            await until(lambda: len(server._reports._streams) == 4 and streams() == 4, "four are left")
+                await begun(min(number + 1, 4))
+            await until(lambda: began[STREAM] == 4 and streams() == 4, "four are left")
             assert await client.submit(request((0, 1))) is False
             for wire in wires:
                 wire.close()
