@@ -179,10 +179,11 @@ def test_streams_that_take_no_answers_do_not_stay(tmp_path: Path, monkeypatch: p
 
             for number, wire in enumerate(wires):
                 stream = wire.next()
-                wire.say(headers(stream, STREAM) + data(stream, framed(b"\x12\x00" * 100)))
+                wire.say(headers(stream, STREAM) + data(stream, 3 * framed(b"\x12\x00" * 1000)))
                 await begun(min(number + 1, 4))
-            await until(lambda: began[STREAM] == 4 and streams() == 4, "four are left")
-            assert await client.submit(request((0, 1))) is False
+            assert await client.submit(request((0, 1))) is False  # calls have their turn as they come: all have begun
+            await until(lambda: began[STREAM] == 4, "four are left")
+            await until(lambda: streams() == 4, "nothing of the others is left")
             for wire in wires:
                 wire.close()
 

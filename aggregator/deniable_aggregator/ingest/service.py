@@ -112,9 +112,7 @@ class ReportService:
         stream = _Stream(self.take, context, self._heard)
         self._heard(stream)
         if len(self._streams) > _MOST_STREAMS:
-            quietest = next(iter(self._streams))
-            del self._streams[quietest]  # the next one to come crowds out another
-            quietest.crowded_out.set()
+            self._crowd_out()
         reading = asyncio.create_task(stream.read(messages))
         writing = asyncio.create_task(stream.write())
         draining = asyncio.create_task(self._draining.wait())
@@ -125,17 +123,24 @@ class ReportService:
             refusal = reading.result() if reading.done() else DRAINING if draining.done() else TOO_MANY_CALLS
             reading.cancel()
             stream.end()
-            if crowded.done():  # whoever takes no answers would keep the place for as long as it likes
-                await asyncio.wait({writing}, timeout=_LAST_ANSWERS_SECONDS)
-            else:
-                await writing
+            if crowded.done() and not (await asyncio.wait({writing}, timeout=_LAST_ANSWERS_SECONDS))[0]:
+                raise asyncio.CancelledError  # who takes no answers takes no refusal either
+            await writing
         finally:
             self._streams.pop(stream, None)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            # What a task was cancelled with knows this frame: a cycle, that would keep what the stream has not taken.
+            del tasks, reading, writing, draining, crowded, task
         if refusal:
             await refuse(context, refusal)
+
+    def _crowd_out(self) -> None:
+        """End the stream that has been quiet for longest; the next one to come ends another."""
+        quietest = next(iter(self._streams))
+        del self._streams[quietest]
+        quietest.crowded_out.set()
 
     def _heard(self, stream: _Stream) -> None:
         """A stream is new, or has sent something: it is the last that is ended for having been quiet."""
