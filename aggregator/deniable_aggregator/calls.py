@@ -48,8 +48,6 @@ _LASTING: Mapping[str, int] = {
 
 
 _REPORTS = f"/{NAME}/"
-_NOT_THEIRS = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED}
-"""Refusals that say nothing of the batch."""
 
 
 class Calls:
@@ -158,7 +156,7 @@ class Calls:
                 return await behaviour(message, context)
             except grpc.aio.AbortError as error:
                 forget_soon(error)
-                if reports and context.code() not in _NOT_THEIRS:
+                if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
                     self._conduct.mark(context.peer())
                 raise
             finally:
@@ -186,7 +184,7 @@ class Calls:
                     await answers
             except grpc.aio.AbortError as error:
                 forget_soon(error)
-                if most is None and context.code() not in _NOT_THEIRS:
+                if most is None and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
                     self._conduct.mark(context.peer())
                 raise
             finally:

@@ -1,8 +1,8 @@
 """Conduct: connections whose calls take time and bring nothing are closed while such calls are too many.
 
 words:
-  mark    a call that has brought no batch: refused for what it is, given up before its message, or of another method,
-          answered or not
+  mark    a call that has brought nothing that could be a batch: malformed, given up before its message, or of another
+          method, answered or not
   window  the short time over which marks are counted; then all are forgotten
 
 A device has a connection of its own, and makes one call. Somebody who floods sends hundreds over a connection, and

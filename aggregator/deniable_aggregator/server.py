@@ -75,8 +75,8 @@ OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.http2.bdp_probe", 0),
     ("grpc.experimental.tcp_max_read_chunk_size", 8192),
     # What is beyond a hundred calls of a connection is refused before anything is made of it; it is what clients take
-    # for granted until they are told. Those that have just ended do not count. After four new calls other connections
-    # have a turn. A call that is refused is not kept for a second to annoy whoever made it.
+    # for granted until they are told. Those that have just ended do not count. After four new calls others have a
+    # turn. A call that is refused is not kept for a second to annoy whoever made it.
     ("grpc.max_concurrent_streams", 100),
     ("grpc.http2.max_deallocating_streams", 100),
     ("grpc.http2.max_requests_per_read", 4),

@@ -82,15 +82,11 @@ def _malformed(wire: Wire) -> None:
     wire.call(SUBMIT, framed(b"\xff\xff"))
 
 
-def _unknown(wire: Wire) -> None:
-    wire.call(SUBMIT, framed(request((0, 1), collection_digest=1).SerializeToString()))
-
-
 def _checks(wire: Wire) -> None:
     wire.call(CHECK, framed(b""))
 
 
-@pytest.mark.parametrize("call", [_empty, _malformed, _unknown, _checks])
+@pytest.mark.parametrize("call", [_empty, _malformed, _checks])
 def test_a_flood_is_closed_and_a_device_is_not(tmp_path: Path, call: Callable[[Wire], None]) -> None:
     """A connection with call after call that brings nothing is closed; a device beside it is acknowledged."""
 
@@ -116,7 +112,8 @@ def test_a_flood_is_closed_and_a_device_is_not(tmp_path: Path, call: Callable[[W
 
 
 def test_batches_leave_no_mark(tmp_path: Path) -> None:
-    """A proxy that sends a thousand batches over one connection is no flood, nor is one whose store is away."""
+    """A proxy that sends a thousand batches over one connection is no flood, nor a thousand of a collection that is
+    not served here, or not yet; nor is one whose store is away."""
 
     async def forward() -> None:
         async with serving(tmp_path) as (server, client):
@@ -124,6 +121,11 @@ def test_batches_leave_no_mark(tmp_path: Path) -> None:
             marks = server._calls._conduct._marks
             for _ in range(MANY // 50):
                 assert not any(await asyncio.gather(*(client.submit(request((0, 1))) for _ in range(50))))
+            assert not marks
+            for _ in range(MANY // 50):
+                others = [request((0, 1), collection_digest=1) for _ in range(50)]
+                told = await asyncio.gather(*map(client.refused, others))
+                assert {each.reason for each in told} == {"UNKNOWN_COLLECTION"}
             assert not marks
             assert server._reports
             await server._reports.drain()
