@@ -136,7 +136,7 @@ async def _filled(store: Store, epochs: range) -> None:
     columns = [metric.columns[0] for metric in _LARGE.metrics.values()]
     for epoch in epochs:
         own = [_counters(metric, generator) for metric in _LARGE.metrics.values()]
-        added = Additions(
+        added = Additions.checked(
             keys=[CounterKey(_LARGE.digest, column.number, epoch, 0) for column in columns],
             sizes=[len(each) for each in own],
             key=np.repeat(np.arange(len(own)), [len(each) for each in own]),

@@ -2,15 +2,19 @@
 
 An attacker of its own process tries all shapes of attack at all sizes and stays with those that take most memory and
 processor time (`hostile_shapes.py`); an honest device sends a batch twenty times a second meanwhile, each over a
-connection of its own. `python -m benchmarks.hostile --seconds 600` takes ten minutes.
+connection of its own. `python -m benchmarks.hostile --seconds 600` takes ten minutes, and ten more for the same
+against a bare gRPC server: the attacker takes one of the processors that a device and a server need, whatever a
+server does.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -37,6 +41,7 @@ _AGAIN_SECONDS = 0.5
 _PACE = 20
 _WARM_CALLS = 500
 _REPORTS = 20
+_PERCENTS = (50, 90, 99)
 _TEXT = """\
 # Hostile callers
 
@@ -46,13 +51,20 @@ taken, headers, resets, control frames, compressed messages, streams of empty ba
 2^20, and stays with those that take most. An honest device sends a batch of {reports} reports {pace} times a
 second, each over a connection of its own, on the same machine; what does not get through is sent again.
 
+{tables}
+The load of the machine was {load:.1f} when it began, and {processors} processors were there.
+"""
+_TABLE = """\
+## {what}
+
 | | before | during | after |
 |---|---|---|---|
-| memory of the worker, MB | {before:.0f} | {during:.0f} at most, median {median:.0f} | {after:.0f} |
+| memory, MB | {before:.0f} | {during:.0f} at most, median {median:.0f} | {after:.0f} |
 | p50 of an honest call, ms | {p50_before:.1f} | {p50_during:.1f} | |
+| p90, ms | {p90_before:.1f} | {p90_during:.1f} | |
 | p99, ms | {p99_before:.1f} | {p99_during:.1f} | |
 
-{calls} honest calls during the attack, {again} of which had to be tried again, {lost} not acknowledged within 30 s;
+{calls} honest calls during the attack, which were sent again {again} times, {lost} not acknowledged within 30 s;
 {attack}
 """
 
@@ -156,26 +168,49 @@ def attacked(seconds: int, seed: int = 1) -> Found:
             server.end()
 
 
+def _bare(seconds: int, seed: int) -> Found:
+    """Attack a server that only answers, in the same way."""
+    with tempfile.TemporaryDirectory() as room:
+        server = Running("benchmarks.ingest_servers", "bare", room, "1")
+        try:
+            return asyncio.run(_attack(server.port, server.pid, seconds, seed))
+        finally:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it may be too busy still; its own loss
+                server.end()
+
+
 def _percentile(seconds: list[float], percent: float) -> float:
     return 1000 * seconds[min(int(len(seconds) * percent / 100), len(seconds) - 1)] if seconds else float("nan")
 
 
-def _page(found: Found, seconds: int) -> str:
+def _page(seconds: int, seed: int) -> str:
     from benchmarks.hostile_shapes import SHAPES
 
+    load = os.getloadavg()[0]
+    found = {
+        "A worker": attacked(seconds, seed),
+        "A bare server of gRPC, which answers anything": _bare(seconds, seed),
+    }
     return _TEXT.format(
         seconds=seconds,
         shapes=len(SHAPES),
         reports=_REPORTS,
         pace=_PACE,
+        tables="\n".join(_table(what, each) for what, each in found.items()),
+        load=load,
+        processors=len(os.sched_getaffinity(0)),
+    )
+
+
+def _table(what: str, found: Found) -> str:
+    return _TABLE.format(
+        what=what,
         before=found.before,
         during=max(found.during),
         median=statistics.median(found.during),
         after=found.after,
-        p50_before=_percentile(found.calm, 50),
-        p50_during=_percentile(found.under, 50),
-        p99_before=_percentile(found.calm, 99),
-        p99_during=_percentile(found.under, 99),
+        **{f"p{percent}_before": _percentile(found.calm, percent) for percent in _PERCENTS},
+        **{f"p{percent}_during": _percentile(found.under, percent) for percent in _PERCENTS},
         calls=len(found.under),
         again=found.again,
         lost=found.lost,
@@ -185,7 +220,7 @@ def _page(found: Found, seconds: int) -> str:
 
 def measure() -> str:
     """A page about it."""
-    return _page(attacked(_SECONDS), _SECONDS)
+    return _page(_SECONDS, seed=1)
 
 
 def _serve(directory: Path) -> None:
@@ -207,7 +242,7 @@ def main() -> int:
     if options.serve:
         _serve(options.serve)
         return 0
-    print(_page(attacked(options.seconds, options.seed), options.seconds))
+    print(_page(options.seconds, options.seed))
     return 0
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 __all__ = ["PREFACE", "Wire", "data", "frame", "framed", "headers"]
 
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW = 0, 1, 3, 4, 6, 8
-_END_STREAM, _END_HEADERS = 1, 4
+_END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
 _MOST_FRAME = 16_384
 _INITIAL_WINDOW = 4
 
@@ -88,6 +88,16 @@ class Wire:
             b"" if self._window is None else _INITIAL_WINDOW.to_bytes(2, "big") + self._window.to_bytes(4, "big")
         )
         self.say(PREFACE if not setting else PREFACE[:24] + frame(_SETTINGS, 0, 0, setting))
+        return self
+
+    def settle(self, seconds: float = 10.0) -> Wire:
+        """Wait for the other end's settings, and agree: before that it takes few calls."""
+        self._poll.modify(self._socket, select.POLLIN)
+        heard = bytearray()
+        while self.open and len(heard) < 9 and self._poll.poll(1000 * seconds):
+            heard += self.hear()
+        self._poll.modify(self._socket, select.POLLIN | select.POLLOUT)
+        self.say(frame(_SETTINGS, _ACK, 0))
         return self
 
     def next(self) -> int:

@@ -9,20 +9,17 @@ with what the store has counted, and no two calls have the same body: nothing on
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import json
 import os
-import ssl
 import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
-from functools import partial
 
 import uvloop
 
-__all__ = ["Calls", "Seen", "main"]
+__all__ = ["HEARD", "Bodies", "Calls", "Seen", "answers", "call", "main"]
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _GOAWAY, _WINDOW = 0, 1, 3, 4, 6, 7, 8
@@ -47,8 +44,6 @@ class Calls:
     """How many calls of a connection may be in flight."""
     pace: float = 0.0
     """Calls a second of all connections, whether or not those before are answered; 0: as many as are answered."""
-    visits: bool = False
-    """Every call has a connection of its own, over TLS 1.3."""
 
     def run(self) -> Seen:
         """Make the calls, in a process of their own."""
@@ -95,7 +90,35 @@ def _headers(scheme: str) -> bytes:
     )
 
 
-class _Bodies:
+def call(body: bytes) -> bytes:
+    """All that the client of a connection of one call sends, over TLS."""
+    stream = _frame(_HEADERS, _END_HEADERS, 1, _headers("https")) + _frame(_DATA, _END_STREAM, 1, body)
+    return _PREFACE + _frame(_SETTINGS, 0, 0) + stream
+
+
+HEARD = _frame(_SETTINGS, _ACK, 0)
+"""What it says when it has heard from the server."""
+
+
+def answers(received: bytes) -> bool | None:
+    """Whether the one call of a connection has been acknowledged; None as long as that is open."""
+    at, acknowledged = 0, False
+    while len(received) - at >= _HEAD:
+        length, kind, flags = int.from_bytes(received[at : at + 3], "big"), received[at + 3], received[at + 4]
+        stream = int.from_bytes(received[at + 5 : at + _HEAD], "big")
+        at += _HEAD + length
+        if at > len(received):
+            break
+        if kind == _GOAWAY or (stream and kind == _RESET):
+            return False
+        if stream:
+            acknowledged |= kind == _DATA and length > 0
+            if flags & _END_STREAM:
+                return acknowledged
+    return None
+
+
+class Bodies:
     """Messages, each with an id of its own."""
 
     def __init__(self, texts: tuple[str, ...]) -> None:
@@ -115,7 +138,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, load: _Load) -> None:
         self._load = load
-        self._headers = _headers("https" if load.calls.visits else "http")
+        self._headers = _headers("http")
         self._buffer = b""
         self._stream = 1
         self._window = _WINDOW_BYTES
@@ -138,7 +161,7 @@ class _Connection(asyncio.Protocol):
         self._window -= len(body)
         stream = self._stream
         self._stream += 2
-        self._sent[stream] = self._load.began_connecting or time.perf_counter()
+        self._sent[stream] = time.perf_counter()
         self._write(_frame(_HEADERS, _END_HEADERS, stream, self._headers) + _frame(_DATA, _END_STREAM, stream, body))
         return True
 
@@ -191,8 +214,7 @@ class _Load:
 
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
-        self.bodies = _Bodies(calls.bodies)
-        self.began_connecting = 0.0
+        self.bodies = Bodies(calls.bodies)
         self._left = calls.calls
         self._latencies: list[float] = []
         self._acknowledged = 0
@@ -209,9 +231,7 @@ class _Load:
 
     def next(self, connection: _Connection) -> None:
         """Call again, where nothing sets a pace."""
-        if self.calls.visits:
-            connection.close()
-        elif not self.calls.pace and self._left:
+        if not self.calls.pace and self._left:
             self._left -= 1
             if not connection.call():
                 self._left += 1
@@ -237,28 +257,6 @@ class _Load:
             connection.close()
         return self._seen(seconds)
 
-    async def visit(self) -> Seen:
-        """Connect, call and leave, over and over."""
-        began = time.perf_counter()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        context.set_alpn_protocols(["h2"])
-        await asyncio.gather(*(self._visitor(context) for _ in range(self.calls.connections)))
-        return self._seen(time.perf_counter() - began)
-
-    async def _visitor(self, context: ssl.SSLContext) -> None:
-        loop = asyncio.get_running_loop()
-        while self._left:
-            self._left -= 1
-            ended: asyncio.Future[None] = loop.create_future()
-            connection = _Visit(self, ended)
-            with contextlib.suppress(OSError):
-                await loop.create_connection(partial(_itself, connection), "127.0.0.1", self.calls.port, ssl=context)
-                connection.call()
-                await ended
-
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(lambda: _Connection(self), "127.0.0.1", self.calls.port)
@@ -282,27 +280,8 @@ class _Load:
         )
 
 
-class _Visit(_Connection):
-    """A connection of one call."""
-
-    def __init__(self, load: _Load, ended: asyncio.Future[None]) -> None:
-        super().__init__(load)
-        self._ended = ended
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The visit is over."""
-        super().connection_lost(exc)
-        if not self._ended.done():
-            self._ended.set_result(None)
-
-
-def _itself(visit: _Visit) -> _Visit:
-    return visit
-
-
 async def _run(calls: Calls) -> Seen:
-    load = _Load(calls)
-    return await (load.visit() if calls.visits else load.run())
+    return await _Load(calls).run()
 
 
 def main() -> None:

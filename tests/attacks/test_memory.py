@@ -7,7 +7,7 @@ import gc
 import tracemalloc
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from deniable_aggregator.ingest.bounds import bound_of
 from deniable_aggregator.serving import server as serving_module
 from deniable_aggregator.serving.answering import answering
 from deniable_aggregator.serving.calls import Calls
+from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.server import Server, Settings
 from support.aggregator_server import (
     COLLECTION,
@@ -236,15 +237,15 @@ def test_of_calls_that_withhold_their_message_the_oldest_go(tmp_path: Path) -> N
     """Messages that have not come are bounded in number; a device is served though as many are withheld as may be."""
 
     async def withhold() -> None:
-        async with serving(tmp_path) as (server, client), connected(server.port) as other:
+        async with serving(tmp_path) as (server, client), AsyncExitStack() as connections:
             calls = server._calls
             most = calls._most_unread
             assert most * server._message_bytes <= serving_module._UNREAD_BYTES
-            waiting = unfinished(client, 1)
-            await until(lambda: calls.unread == 1)
-            for each in (client, other):  # a connection has at most 100 calls at a time
-                waiting += unfinished(each, (most - len(waiting)) // (1 if each is other else 2))
-            await until(lambda: calls.unread == most)
+            waiting: list[Any] = []
+            while len(waiting) < most:  # more of one connection, and it would be closed
+                other = await connections.enter_async_context(connected(server.port))
+                waiting.extend(unfinished(other, min(4 if waiting else 1, most - len(waiting))))
+                await until(lambda: calls.unread == len(waiting))
             assert await client.submit(request((0, 1))) is False
             first = await asyncio.wait_for(told(waiting[0]), PATIENCE)
             assert (first.code, first.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CALLS")
@@ -317,6 +318,10 @@ class _Late:
         """The message."""
         return await self.message
 
+    def peer(self) -> str:
+        """Its connection."""
+        return "ipv4:127.0.0.1:1"
+
     async def abort(self, code: grpc.StatusCode, details: str, **_: object) -> None:
         """Be refused."""
         self.told.append(code)
@@ -333,7 +338,7 @@ def test_a_message_that_comes_while_its_call_is_refused_is_not_stored() -> None:
             stored.append(message)
             return b""
 
-        handle: Any = Calls(1)._asked(store)
+        handle: Any = Calls(1, Conduct(lambda _: None))._asked(store, True)
         first, second = _Late(), _Late()
         waiting = asyncio.create_task(handle(None, first))
         await asyncio.sleep(0)

@@ -58,13 +58,13 @@ def test_batches_that_come_together_are_stored_together(tmp_path: Path) -> None:
     async def wait() -> None:
         async with serving(tmp_path, flush=FlushSettings(interval=NEVER)) as (server, client):
             await submit(client)
-            together = asyncio.create_task(submit(client, 200))
-            await until(lambda: server.stats.waiting == 200)
+            together = asyncio.create_task(submit(client, 100))
+            await until(lambda: server.stats.waiting == 100)
             await server.drain()
             await together
             assert server.stats.flushes == 2
         async with serving(tmp_path) as (server, _):
-            assert await counted(server, 0) == [0, 201, 0, 0, 0]
+            assert await counted(server, 0) == [0, 101, 0, 0, 0]
 
     asyncio.run(wait())
 

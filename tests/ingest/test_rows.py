@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
 from deniable_aggregator.ingest.rows import Batch, Rows, Table, faults
 from deniable_aggregator.store import Additions, CounterKey, Window
@@ -172,6 +173,26 @@ def test_arrays_do_what_plain_python_does(batches: list[Batch], chosen: list[boo
             assert size == layouts[int(key["digest"])].columns[key["column"]][1].counters
     for number, batch in enumerate(batches):
         assert bool(faults(batch)) == (number in malformed)
+
+
+@settings(max_examples=300, deadline=None)
+@given(alone=a_batch())
+def test_a_batch_alone_is_read_as_one_of_many(alone: Batch) -> None:
+    """One after another or as arrays: the same batches are malformed, and the others add the same."""
+    if not alone.rows:
+        return
+    alone = alone._replace(wide_rows=())
+    malformed, expected = reference([alone], [True])
+    added = entries_of(alone.table.notes, alone.rows, alone.window.epoch, alone.segment)
+    assert (added is None) == bool(malformed)
+    if added:
+        keys = [CounterKey(*key) for key in added.keys.tolist()]
+        Additions.checked(keys, added.sizes.tolist(), added.key, added.counter, added.amount)  # in order
+        found = found_in(added)
+        assert {entry: amount for entry, amount in found.items() if amount} == +expected
+        layout = alone.table.layout
+        for key, size in zip(added.keys, added.sizes, strict=True):
+            assert size == layout.columns[key["column"]][1].counters
 
 
 @pytest.mark.parametrize("reports", [255, 256, 600, 1021])

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tools.check_imports import naming
 
 import deniable.mechanisms
 from deniable.mechanisms import MECHANISMS, Mechanism, Memory, RandomizedResponse, Supporting, Wrapper
@@ -60,6 +62,25 @@ def test_no_mechanism_is_left_out_of_the_list() -> None:
         found |= {each.name for each in own if each.__module__.startswith(deniable.mechanisms.__name__)
                   and "name" in vars(each)}  # fmt: skip
     assert found == set(MECHANISMS)
+
+
+def test_nobody_asks_of_which_class_a_mechanism_is(tmp_path: Path) -> None:
+    """Outside of kinds, which make them, and of estimators and twins, no file knows one by name; such an import is
+    found."""
+    assert not list(naming(ROOT))
+    for place, found in (
+        ("client/deniable/linkage", 1),
+        ("client/deniable/kinds/boolean", 0),
+        ("aggregator/deniable_aggregator/windows", 1),
+        ("aggregator/deniable_aggregator/estimators/x", 0),
+    ):
+        path = tmp_path / f"{place}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("from deniable.mechanisms import Mechanism, Memoized\n", encoding="utf-8")
+        assert len(list(naming(tmp_path))) == found
+        path.write_text("from deniable.mechanisms.memoized import Memoized\n", encoding="utf-8")
+        assert bool(list(naming(tmp_path))) == bool(found)
+        path.unlink()
 
 
 @cache

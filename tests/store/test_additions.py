@@ -24,7 +24,7 @@ some_additions = st.dictionaries(st.sampled_from(KEYS), some_amounts, min_size=1
 
 def written(amounts: Amounts, expires: int = 7) -> bytes:
     """Amounts as a delta, all of whose keys expire together."""
-    return delta_of(additions(amounts, SIZE), np.full(len(amounts), expires))
+    return delta_of(additions(amounts, SIZE), np.full(len(amounts), expires, "<u4").tobytes())
 
 
 def said(added: Sum) -> Counter[tuple[CounterKey, int]]:
@@ -127,7 +127,7 @@ def test_neighbours_share_a_run_and_strangers_do_not() -> None:
 def test_entries_out_of_place_are_refused(key: list[int], counter: list[int]) -> None:
     """Entries that are twice, out of order, out of range or that leave a key without any are refused."""
     with pytest.raises(ValueError, match=r"order|entry|counters"):
-        Additions(KEYS[:2], [100, 100], np.array(key), np.array(counter), np.ones(len(key), dtype=np.int64))
+        Additions.checked(KEYS[:2], [100, 100], np.array(key), np.array(counter), np.ones(len(key), dtype=np.int64))
 
 
 def test_arrays_of_different_lengths_are_refused() -> None:
@@ -135,4 +135,4 @@ def test_arrays_of_different_lengths_are_refused() -> None:
     one, two = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64)
     for sizes, amount in (([100, 100], one), ([100], two)):
         with pytest.raises(ValueError, match="length"):
-            Additions(KEYS[:1], sizes, one, one, amount)
+            Additions.checked(KEYS[:1], sizes, one, one, amount)

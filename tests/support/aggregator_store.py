@@ -125,7 +125,7 @@ def additions(amounts: Mapping[CounterKey, Mapping[int, int]], size: int = SIZE)
     """Additions of amounts by key and counter."""
     entries = [(key, counter, by[counter]) for key, by in enumerate(amounts.values()) for counter in sorted(by)]
     key, counter, amount = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
-    return Additions(list(amounts), [size] * len(amounts), key, counter, amount)
+    return Additions.checked(list(amounts), [size] * len(amounts), key, counter, amount)
 
 
 def window_of(key: CounterKey) -> Window:

@@ -65,7 +65,7 @@ async def put(
     added = {collection.metrics[name].columns[0]: np.asarray(own) for name, own in counters.items()}
     columns = sorted(added, key=lambda column: column.number)
     amounts = [added[column] for column in columns]
-    additions = Additions(
+    additions = Additions.checked(
         keys=[CounterKey(collection.digest, column.number, epoch, segment) for column in columns],
         sizes=[column.shape.counters for column in columns],
         key=np.repeat(np.arange(len(columns)), [len(own) for own in amounts]),

@@ -263,6 +263,22 @@ def test_window_segment_and_confidence_are_chosen_and_kept_in_the_address(page: 
     expect(page.get_by_label("Window")).to_have_value("7")
 
 
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("browser", "not negative, adding up to 100%"),
+        ("features", "between 0% and 100%"),
+        ("tongues", "between 0% and 100%"),
+    ],
+)
+def test_the_consistent_view_says_what_it_makes_true(page: Page, metric: str, said: str) -> None:
+    """Every device has one browser; of flags and of sets it may have any number, so that they add up to nothing."""
+    shown(page, f"/c/editor/{metric}")
+    answer = page.locator("section[aria-labelledby=answer-head]")
+    answer.get_by_text("Consistent", exact=True).click()
+    expect(answer.locator(".about").first).to_contain_text(f"Consistent: {said}.")
+
+
 def test_raw_and_consistent_views_never_mix(page: Page) -> None:
     """The consistent view has other values and no interval; the table has both, each in a column of its own."""
     shown(page, "/c/editor/browser")

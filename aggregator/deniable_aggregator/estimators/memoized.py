@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deniable.mechanisms import Memoized, Memory, RandomizedResponse
 from deniable_aggregator.estimators import randomized_response
-from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._frequencies import Frequencies, chances
 from deniable_aggregator.estimators._ranks import Ranks
 
 __all__ = ["ranks", "through"]
@@ -17,8 +17,8 @@ __all__ = ["ranks", "through"]
 
 def through(mechanism: Memory, fresh: Frequencies) -> Frequencies:
     """The frequencies of the answers, from those of what is remembered."""
-    kept = float(mechanism.permanent.p), float(mechanism.permanent.q)
-    return replace(fresh, p=float(mechanism.p), q=float(mechanism.q), kept=kept)
+    p, q = chances(mechanism)
+    return replace(fresh, p=p, q=q, kept=chances(mechanism.permanent))
 
 
 def ranks(mechanism: Memoized, counters: NDArray[np.int64]) -> Ranks:

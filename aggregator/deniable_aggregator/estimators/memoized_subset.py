@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.mechanisms import MemoizedSubset
-from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._frequencies import Frequencies, chances
 
 __all__ = ["frequencies"]
 
 
 def frequencies(mechanism: MemoizedSubset, counters: NDArray[np.int64]) -> Frequencies:
     """Counters: how often each answer was named; the paddings of a set are left out."""
-    kept = float(mechanism.permanent.p), float(mechanism.permanent.q)
     supports = counters[: mechanism.asked]
-    return Frequencies(int(counters.sum()), supports, float(mechanism.p), float(mechanism.q), kept=kept)
+    return Frequencies(int(counters.sum()), supports, *chances(mechanism), kept=chances(mechanism.permanent))

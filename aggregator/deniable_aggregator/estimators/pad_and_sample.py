@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from deniable.mechanisms import PadAndSample
-from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._frequencies import Frequencies, chances
 
 __all__ = ["through"]
 
 
 def through(mechanism: PadAndSample, inner: Frequencies) -> Frequencies:
     """The frequencies of the items, from those of the drawn answers; paddings are left out."""
-    supports = inner.supports[: mechanism.asked]
-    return replace(inner, supports=supports, p=float(mechanism.p), q=float(mechanism.q))
+    p, q = chances(mechanism)
+    return replace(inner, supports=inner.supports[: mechanism.asked], p=p, q=q)

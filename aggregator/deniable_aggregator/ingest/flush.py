@@ -13,8 +13,10 @@ from enum import Enum, auto
 import numpy as np
 
 from deniable_aggregator.ingest.admission import Calendar
+from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.refusal import STORE_UNAVAILABLE, Refusal, malformed
-from deniable_aggregator.ingest.rows import Batch, BoolArray, Rows, faults
+from deniable_aggregator.ingest.rows import Batch, Rows, faults
+from deniable_aggregator.ingest.wide import BoolArray
 from deniable_aggregator.store import Additions, Admission, Store, Window
 
 __all__ = ["Flush", "Outcome", "Stored"]
@@ -38,7 +40,7 @@ class Flush:
         self.outcomes: list[Outcome] = [STORE_UNAVAILABLE] * len(batches)
         """What became of each batch, as far as it is known by now."""
         self._batches = batches
-        self._rows = Rows(batches)
+        self._rows = _rows_of(batches)
         self._new: dict[Window, dict[bytes, int]] = {}
         self._repeats: list[tuple[int, int]] = []
         bad = self._rows.malformed()
@@ -89,3 +91,23 @@ class Flush:
             layout = self._batches[next(iter(ids.values()))].table.layout
             admissions[window] = Admission(list(ids), *calendar.lifetimes(layout, window.epoch))
         return admissions
+
+
+class _Alone:
+    """The rows of one batch, as those of many (`Rows`)."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._added = entries_of(batch.table.notes, batch.rows, batch.window.epoch, batch.segment)
+
+    def malformed(self) -> set[int]:
+        """The number of the batch, if it is malformed."""
+        return {0} if self._added is None else set()
+
+    def additions(self, _keep: BoolArray) -> Additions:
+        """What it adds; it may not be malformed."""
+        assert self._added
+        return self._added
+
+
+def _rows_of(batches: Sequence[Batch]) -> Rows | _Alone:
+    return _Alone(batches[0]) if len(batches) == 1 and not batches[0].wide_rows else Rows(batches)

@@ -9,22 +9,23 @@ words:
   malformed  a batch with a row that its column does not have; no row of it is added, and no row of another
              batch is harmed by it
 
-Nothing here is done report by report in Python, but for wide rows, which are gathered one by one, and for
-batches that are malformed, whose faults are put into words.
+Nothing here is done report by report in Python, but for wide rows, which are gathered one by one (`wide.py`), and
+for batches that are malformed, whose faults are put into words. A batch that is flushed alone: `alone.py`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Shape, Symbol, Vector
+from deniable_aggregator.ingest.alone import notes_of
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import Fault
+from deniable_aggregator.ingest.wide import BoolArray, Entries, begins, gather, too_long, wide_bytes
 from deniable_aggregator.store import KEY, Additions, IntArray, KeyArray, Window
 
 __all__ = ["ROW_BYTES", "Batch", "Rows", "Table", "faults"]
@@ -37,17 +38,13 @@ _MOST_FAULTS = 8
 
 _PAYLOAD_MASK = (1 << PAYLOAD_BITS) - 1
 _PAYLOAD, _TO_COLUMN = np.uint64(_PAYLOAD_MASK), np.uint64(PAYLOAD_BITS)
+_ALL = (1 << 64) - 1
 _LIMB = (1 << 32) - 1
-_LANE_ROWS = 255
-"""So many bits can be added up in a byte."""
-
-BoolArray = NDArray[np.bool_]
-ByteArray = NDArray[np.uint8]
-Entries = tuple[IntArray, IntArray, IntArray]
-"""Keys by number, counters, amounts; in the order of keys and counters."""
 
 _FEW_SLOTS = 1 << 15
 """So many slots are added up faster in an array of all of them (measured: up to 50,000) than by sorting."""
+
+_NOBODY = np.zeros(0, dtype=np.int64)
 
 
 class Table:
@@ -55,6 +52,8 @@ class Table:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
+        self.notes = notes_of(layout)
+        """The same for one row at a time."""
         self.shapes: tuple[Shape | None, ...] = (*(shape for _, shape in layout.columns), None)
         names = [metric for metric, _ in layout.columns]
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -63,26 +62,42 @@ class Table:
         self.metric = np.array([numbers[name] for name in names] + [self.metrics])
         self.limit = np.array([_limit(shape) for shape in self.shapes], dtype=np.uint64)
         """Payloads of a column are below this; 0 where no row is allowed."""
-        self.weight = np.array([_weight(shape) for shape in self.shapes], dtype=np.int16)
-        """How many bits a payload has; -1 where that does not matter."""
-        self.weighted = bool((self.weight >= 0).any())
-        kinds = [None if shape is None or shape.wide else type(shape) for shape in self.shapes]
-        narrow: list[type[Shape]] = [kind for kind in (Symbol, Bitmap, Integer) if kind in kinds]
+        self.weighed = np.array([_weighed(shape) for shape in self.shapes], dtype=np.uint64)
+        """Which of a payload's bits are counted."""
+        self.any_weighed = bool(self.weighed.any())
+        self.weight = np.array([_weight(shape) for shape in self.shapes], dtype=np.uint8)
+        """How many of those are set."""
+        self.symbol = np.array([_ALL if isinstance(shape, Symbol) else 0 for shape in self.shapes], dtype=np.uint64)
+        """Which of a payload's bits say the counter that it adds one to: it is the first where none does."""
+        self.bitmap = _columns(self.shapes, Bitmap)
+        self.integer = _columns(self.shapes, Integer)
+        """The columns of that shape that have narrow rows; None where no column is one."""
         self.gap = np.array(
             [shape.gap if isinstance(shape, Integer) else 0 for shape in self.shapes], dtype=np.uint64
         )
         """How much farther out the outermost integers of a column count."""
-        self.kinds: list[tuple[type[Shape], BoolArray]] = [
-            (wanted, np.array([kind is wanted for kind in kinds])) for wanted in narrow
-        ]
-        """The shapes that narrow rows have, and which columns have each."""
+        self.keys = np.zeros(len(layout.columns), dtype=KEY)
+        self.keys["digest"], self.keys["column"] = layout.digest, np.arange(len(layout.columns))
+        """The keys of all columns, for epoch and segment 0."""
         self.sizes = np.array([shape.counters for _, shape in layout.columns])
         self.slots = int(self.sizes.sum())
         """How many counters all columns have."""
         self.starts = np.cumsum(self.sizes) - self.sizes
         """The first slot of each column."""
-        self.columns = np.repeat(np.arange(len(self.sizes)), self.sizes) if self.slots <= _FEW_SLOTS else None
-        """The column of each slot, where these are few."""
+        self._raw, self._counter = _NOBODY, _NOBODY
+
+    def flat(self, groups: int) -> tuple[IntArray, IntArray]:
+        """The column of each slot, counted through so many groups, and its number in that column."""
+        if len(self._raw) < groups * self.slots:
+            self._raw = np.repeat(np.arange(len(self.sizes) * groups), np.tile(self.sizes, groups))
+            self._counter = np.tile(np.arange(self.slots), groups) - np.tile(self.starts, groups)[self._raw]
+        return self._raw, self._counter
+
+
+def _columns(shapes: Sequence[Shape | None], kind: type[Shape]) -> BoolArray | None:
+    """Which columns are narrow and of a kind; None where none is."""
+    found = np.array([isinstance(shape, kind) and not shape.wide for shape in shapes])
+    return found if found.any() else None
 
 
 def _limit(shape: Shape | None) -> int:
@@ -96,7 +111,11 @@ def _limit(shape: Shape | None) -> int:
 
 
 def _weight(shape: Shape | None) -> int:
-    return shape.weight if isinstance(shape, Bitmap) and not shape.wide and shape.weight is not None else -1
+    return (isinstance(shape, Bitmap) and not shape.wide and shape.weight) or 0
+
+
+def _weighed(shape: Shape | None) -> int:
+    return _ALL if isinstance(shape, Bitmap) and not shape.wide and shape.weight is not None else 0
 
 
 class Batch(NamedTuple):
@@ -129,22 +148,13 @@ class Rows:
 
     def additions(self, keep: BoolArray) -> Additions:
         """What the batches that are kept add up to; none of them may be malformed, and one has to be kept."""
-        keys: list[KeyArray] = []
-        sizes: list[IntArray] = []
-        entries: list[Entries] = []
-        total = 0
+        parts: list[Additions] = []
         for sheet in self._sheets:
             for raw, counter, amount in sheet.entries(keep):
-                begins = _begins(raw)
-                entries.append((begins.cumsum() + (total - 1), counter, amount))
-                own = raw[begins]
-                keys.append(sheet.keys(own))
-                sizes.append(sheet.table.sizes[own % len(sheet.table.sizes)])
-                total += len(own)
-        if len(entries) == 1:
-            return Additions.in_order(keys[0], sizes[0], *entries[0])
-        key, counter, amount = (np.concatenate(arrays) for arrays in zip(*entries, strict=True))
-        return Additions.in_order(np.concatenate(keys), np.concatenate(sizes), key, counter, amount)
+                own, entries = _counted(raw, sheet.most_keys)
+                sizes = sheet.table.sizes.take(own, None, None, "wrap")
+                parts.append(Additions(sheet.keys(own), sizes, entries, counter, amount))
+        return parts[0] if len(parts) == 1 else Additions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 class _Sheet:
@@ -156,35 +166,36 @@ class _Sheet:
         groups: dict[tuple[int, int], int] = {}
         self._group = np.array([groups.setdefault((b.window.epoch, b.segment), len(groups)) for b in batches])
         self._groups = list(groups)
+        self.most_keys = len(groups) * len(table.sizes)
+        """How many keys there can be."""
         rows = np.frombuffer(b"".join([batch.rows for batch in batches]), dtype="<u8")
-        self._owner = np.repeat(np.arange(len(batches)), [len(batch.rows) // ROW_BYTES for batch in batches])
+        self._owner = np.arange(len(batches)).repeat([len(batch.rows) // ROW_BYTES for batch in batches])
         self._payload = rows & _PAYLOAD
-        self._column = np.minimum(rows >> _TO_COLUMN, np.uint64(len(table.shapes) - 1)).view(np.int64)
-        self._wide, self._bad_wide = _gather(table, batches)
+        self._column = (rows >> _TO_COLUMN).view(np.int64)
+        self._wide, self._bad_wide = gather(table.shapes, [batch.wide_rows for batch in batches])
 
     def keys(self, raw: IntArray) -> KeyArray:
         """The keys that `entries` numbers so."""
-        group, column = np.divmod(raw, len(self.table.sizes))
-        keys = np.empty(len(raw), dtype=KEY)
-        keys["digest"] = self.table.layout.digest
-        keys["column"] = column
-        keys["epoch"], keys["segment"] = np.array(self._groups, dtype=np.int64)[group].T
+        keys: KeyArray = self.table.keys.take(raw, None, None, "wrap")
+        epoch, segment = self._groups[0]
+        if len(self._groups) > 1:
+            epoch, segment = np.array(self._groups)[raw // len(self.table.sizes)].T
+        keys["epoch"], keys["segment"] = epoch, segment
         return keys
 
     def malformed(self) -> IntArray:
         """The flush's number of every batch with a row that cannot be, or with two rows of one metric."""
         table, column, payload = self.table, self._column, self._payload
-        bad = payload >= table.limit[column]
-        if table.weighted:
-            weight = table.weight[column]
-            bad |= (weight >= 0) & (np.bitwise_count(payload) != weight)
-        metrics = self._owner * (table.metrics + 1) + table.metric[column]
+        bad = payload >= _of(table.limit, column)
+        if table.any_weighed:
+            bad |= np.bitwise_count(payload & _of(table.weighed, column)) != _of(table.weight, column)
+        metrics = self._owner * (table.metrics + 1) + _of(table.metric, column)
         if self._wide:
             wide_metrics = [wide.owner * (table.metrics + 1) + table.metric[wide.column] for wide in self._wide]
             metrics = np.concatenate([metrics, *wide_metrics])
         metrics.sort()
         same = metrics[1:] == metrics[:-1]
-        if not (self._wide or self._bad_wide or bad.any() or same.any()):
+        if not (self._wide or self._bad_wide or np.count_nonzero(bad) or np.count_nonzero(same)):
             return _NOBODY
         twice = metrics[1:][same] // (table.metrics + 1)
         owners = [self._owner[bad], twice, np.array(self._bad_wide, dtype=np.int64)]
@@ -195,8 +206,8 @@ class _Sheet:
     def entries(self, keep: BoolArray) -> Iterator[Entries]:
         """What the rows of the batches that are kept add: the narrow ones together, wide ones column by column."""
         kept = keep[self._numbers]
-        column, payload, group = self._column, self._payload, self._group[self._owner]
-        if not kept.all():
+        column, payload, group = self._column, self._payload, self._group.take(self._owner)
+        if np.count_nonzero(kept) < len(kept):
             rows = kept[self._owner]
             column, payload, group = column[rows], payload[rows], group[rows]
         if len(column):
@@ -209,48 +220,56 @@ class _Sheet:
 
     def _narrow(self, column: IntArray, payload: NDArray[np.uint64], group: IntArray) -> Entries:
         table = self.table
-        first = group * table.slots + table.starts[column]
-        events: list[_Events] = []
-        for kind, columns in table.kinds:
-            chosen = columns[column] if len(table.kinds) > 1 else slice(None)
-            sent = payload[chosen]
-            if kind is Integer:
-                sent = _levels(sent, table.limit[column[chosen]], table.gap[column[chosen]])
-            events.append(_EVENTS[kind](first[chosen], sent))
-        slot, amount = _added(events, table.slots * len(self._groups))
+        first = table.starts.take(column)
+        if len(self._groups) > 1:
+            first += group * table.slots
+        slots = [first + (payload & table.symbol.take(column)).view(np.int64)]
+        if table.bitmap is not None:
+            (chosen,) = table.bitmap.take(column).nonzero()
+            slots.append(_bits(first.take(chosen), payload.take(chosen)))
+        amounts = _NOBODY
+        if table.integer is not None:
+            (chosen,) = table.integer.take(column).nonzero()
+            column = column.take(chosen)
+            levels = _levels(payload.take(chosen), table.limit.take(column), table.gap.take(column))
+            more, amounts = _moments(first.take(chosen), levels)
+            slots.append(more)
+        every = slots[0] if len(slots) == 1 else np.concatenate(slots)
+        if table.slots * len(self._groups) <= _FEW_SLOTS:
+            raw, counter = table.flat(len(self._groups))
+            slot, amount = _added(every, amounts, table.slots * len(self._groups))
+            return raw.take(slot), counter.take(slot), amount
+        slot, amount = _merged(every, amounts)
         group, within = np.divmod(slot, table.slots)
-        if table.columns is not None:
-            column = table.columns[within]
-        else:
-            column = table.starts.searchsorted(within, side="right") - 1
+        column = table.starts.searchsorted(within, side="right") - 1
         return group * len(table.sizes) + column, within - table.starts[column], amount
 
 
-_Events = tuple[IntArray, IntArray | None]
-"""Slots, and what is added to each of them; None: one. Slots may be there more than once."""
-
-_NOBODY = np.zeros(0, dtype=np.int64)
-_MOMENTS = np.arange(4)[:, None]
+_MOMENTS = np.arange(1, 4)[:, None]
 
 
-def _begins(values: IntArray) -> BoolArray:
-    """Where another value begins than the one before. (Much of what numpy offers for this is written in Python, and
-    takes as long as all the rest does for a few values: so it is with `append`, `diff`, `stack` and `ones_like`.)"""
-    begins = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=begins[1:])
-    return begins
+def _of(values: NDArray[Any], column: IntArray) -> NDArray[Any]:
+    """What the columns have; those that do not exist, what stands behind the last."""
+    return values.take(column, None, None, "clip")
 
 
-def _symbols(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
-    """One for the symbol."""
-    return first + payload.view(np.int64), None
+def _counted(values: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """The values, which are in order and below `most`, each once, and how often each of them is there."""
+    if most <= _FEW_SLOTS:
+        counts = np.bincount(values)
+        (own,) = counts.nonzero()
+        return own, counts.take(own)
+    (starts,) = begins(values).nonzero()
+    return values[starts], np.diff(np.append(starts, len(values)))
 
 
-def _bitmaps(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
-    """One for the report, and one for each bit that is set."""
+def _bits(first: IntArray, payload: NDArray[np.uint64]) -> IntArray:
+    """The slot of every bit that is set; the first slot of a bitmap is that of its reports."""
     bits = np.unpackbits(payload.astype("<u8", copy=False).view(np.uint8), bitorder="little")
     (places,) = bits.view(np.bool_).nonzero()
-    return np.concatenate((first, first[places >> 6] + 1 + (places & 63))), None
+    slots: IntArray = (first + 1).take(places >> 6)
+    slots += places & 63
+    return slots
 
 
 def _levels(payload: NDArray[np.uint64], size: NDArray[np.uint64], gap: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -260,168 +279,33 @@ def _levels(payload: NDArray[np.uint64], size: NDArray[np.uint64], gap: NDArray[
     return levels
 
 
-def _integers(first: IntArray, payload: NDArray[np.uint64]) -> _Events:
-    """One for the report, the integer, and its square in two limbs."""
-    squares = payload * payload  # levels are below 2^32
-    amounts = np.empty((4, len(payload)), dtype=np.int64)
-    amounts[0], amounts[1] = 1, payload
-    amounts[2], amounts[3] = squares & np.uint64(_LIMB), squares >> np.uint64(32)
+def _moments(first: IntArray, levels: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+    """Slots and amounts of integers, beside one for the report: the level, and its square in two limbs."""
+    squares = levels * levels  # levels are below 2^32
+    amounts = np.empty((3, len(levels)), dtype=np.int64)
+    amounts[0] = levels
+    amounts[1], amounts[2] = squares & np.uint64(_LIMB), squares >> np.uint64(32)
     return (first + _MOMENTS).ravel(), amounts.ravel()
 
 
-_EVENTS = {Symbol: _symbols, Bitmap: _bitmaps, Integer: _integers}
+def _added(slots: IntArray, amounts: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """The slots to which something is added, in order, and the sum of it: to the last slots the amounts, to those
+    before them one each. Slots are below `most`, and may be there more than once."""
+    ones = len(slots) - len(amounts)
+    sums = np.bincount(slots[:ones], minlength=most)
+    if len(amounts):
+        np.add.at(sums, slots[ones:], amounts)
+    (slot,) = sums.astype(np.bool_).nonzero()
+    return slot, sums.take(slot)
 
 
-def _added(events: Sequence[_Events], most: int) -> tuple[IntArray, IntArray]:
-    """The slots to which something is added, in order, and the sum of it."""
-    if most <= _FEW_SLOTS:
-        ones = [slots for slots, amounts in events if amounts is None]
-        slots = ones[0] if len(ones) == 1 else np.concatenate([*ones, _NOBODY])
-        sums = np.bincount(slots, minlength=most)
-        for slots, amounts in events:
-            if amounts is not None:
-                np.add.at(sums, slots, amounts)
-        (slot,) = sums.nonzero()
-        return slot, sums[slot]
-    slots = np.concatenate([slots for slots, _ in events])
-    amounts = np.concatenate(
-        [np.ones(len(slots), dtype=np.int64) if some is None else some for slots, some in events]
-    )
+def _merged(slots: IntArray, amounts: IntArray) -> tuple[IntArray, IntArray]:
+    """The same, where there can be too many slots for an array of all of them."""
+    every = np.concatenate([np.ones(len(slots) - len(amounts), dtype=np.int64), amounts])
     order = np.argsort(slots, kind="stable")
     ordered = slots[order]
-    (starts,) = _begins(ordered).nonzero()
-    return ordered[starts], np.add.reduceat(amounts[order], starts)
-
-
-def _sorted(raw: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The order of the keys, the keys themselves, and where each begins in that order."""
-    order = np.argsort(raw, kind="stable")
-    ordered = raw[order]
-    (starts,) = _begins(ordered).nonzero()
-    return order, ordered[starts], starts
-
-
-def _nonzero(keys: IntArray, sums: IntArray) -> Entries:
-    """A matrix of a row a key and a column a counter, as entries."""
-    row, counter = np.nonzero(sums)
-    return keys[row], counter, sums[row, counter]
-
-
-def _bit_entries(raw: IntArray, rows: ByteArray) -> Entries:
-    """Reports, then how often each bit is set."""
-    order, keys, starts = _sorted(raw)
-    reports = np.diff(np.append(starts, len(raw)))
-    return _nonzero(keys, np.column_stack((reports, _bit_sums(rows[order], starts))))
-
-
-def _bit_sums(rows: ByteArray, starts: IntArray) -> IntArray:
-    """For each stretch of rows, how often each bit is set.
-
-    Bits become bytes, of which eight are added at once as one 64-bit lane; no byte carries into the next
-    before 256 rows, so stretches are cut into pieces of 255.
-    """
-    pieces = -(-np.diff(np.append(starts, len(rows))) // _LANE_ROWS)
-    first = np.cumsum(pieces) - pieces
-    step = np.arange(pieces.sum()) - np.repeat(first, pieces)
-    lanes = np.unpackbits(rows, axis=1, bitorder="little").view(np.uint64)
-    sums = np.add.reduceat(lanes, np.repeat(starts, pieces) + _LANE_ROWS * step, axis=0)
-    return np.add.reduceat(sums.view(np.uint8).astype(np.int64), first, axis=0)
-
-
-class _WideBitmaps:
-    """All wide rows of one column of bitmaps."""
-
-    def __init__(self, column: int, shape: Bitmap, owners: list[int], payloads: list[bytes]) -> None:
-        self.column = column
-        self.owner = np.array(owners)
-        self._shape = shape
-        self._rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
-
-    def bad(self) -> BoolArray:
-        """Rows with bits beyond the last, or with a wrong number of bits."""
-        spare = -self._shape.size % 8
-        bad: BoolArray = np.zeros(len(self._rows), dtype=np.bool_)
-        if spare:
-            bad |= (self._rows[:, -1] >> (8 - spare)) != 0
-        if self._shape.weight is not None:
-            bad |= np.bitwise_count(self._rows).sum(axis=1, dtype=np.int64) != self._shape.weight
-        return bad
-
-    def entries(self, raw: IntArray, chosen: BoolArray) -> Entries:
-        """What the chosen rows add to keys numbered so."""
-        return _bit_entries(raw, self._rows[chosen])
-
-
-class _Vectors:
-    """All wide rows of one column of vectors."""
-
-    def __init__(self, column: int, shape: Vector, owners: list[int], payloads: list[bytes]) -> None:
-        self.column = column
-        self.owner = np.array(owners)
-        self._shape = shape
-        self._rows = np.frombuffer(b"".join(payloads), dtype="<i4").reshape(len(payloads), -1)
-
-    def bad(self) -> BoolArray:
-        """Rows with an entry beyond the bound, or longer than the norm."""
-        beyond = (self._rows > self._shape.bound) | (self._rows < -self._shape.bound)
-        bad: BoolArray = np.logical_or.reduce(beyond, axis=1)
-        return bad | _too_long(self._shape, self._rows)
-
-    def entries(self, raw: IntArray, chosen: BoolArray) -> Entries:
-        """Reports, the sums, then the low and the high limbs of the sums of squares."""
-        order, keys, starts = _sorted(raw)
-        values = self._rows[chosen][order].astype(np.int64)
-        if self._shape.gap:
-            inner = self._shape.bound - 2
-            values += self._shape.gap * ((values > inner).astype(np.int64) - (values < -inner))
-        squares = values * values
-        reports = np.ones((len(values), 1), dtype=np.int64)
-        columns = np.hstack((reports, values, squares & _LIMB, squares >> 32))
-        return _nonzero(keys, np.add.reduceat(columns, starts, axis=0))
-
-
-def _too_long(shape: Vector, rows: NDArray[np.int32]) -> BoolArray:
-    """Rows of a greater norm than the shape's; as doubles add up, it may be greater by one part in 2^40."""
-    if shape.norm is None:
-        return np.zeros(len(rows), dtype=np.bool_)
-    lengths = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1))
-    long: BoolArray = lengths > shape.norm * (1 + 2.0**-40)
-    return long
-
-
-def _gather(table: Table, batches: Sequence[Batch]) -> tuple[list[_WideBitmaps | _Vectors], list[int]]:
-    """The wide rows by column, and the batches that have one that no column has."""
-    if not any(batch.wide_rows for batch in batches):
-        return [], []
-    owners: defaultdict[int, list[int]] = defaultdict(list)
-    payloads: defaultdict[int, list[bytes]] = defaultdict(list)
-    bad = []
-    for number, batch in enumerate(batches):
-        for column, payload in batch.wide_rows:
-            if column < len(table.sizes) and len(payload) == _wide_bytes(table.shapes[column]):
-                owners[column].append(number)
-                payloads[column].append(payload)
-            else:
-                bad.append(number)
-    wide: list[_WideBitmaps | _Vectors] = []
-    for column, numbers in owners.items():
-        shape = table.shapes[column]
-        if isinstance(shape, Bitmap):
-            wide.append(_WideBitmaps(column, shape, numbers, payloads[column]))
-        elif isinstance(shape, Vector):
-            wide.append(_Vectors(column, shape, numbers, payloads[column]))
-    return wide, bad
-
-
-def _wide_bytes(shape: Shape | None) -> int:
-    """The length of a wide row's payload; -1 for a column that has no wide rows."""
-    match shape:
-        case Bitmap(size) if shape.wide:
-            return -(-size // 8)
-        case Vector(size):
-            return 4 * size
-        case _:
-            return -1
+    (starts,) = begins(ordered).nonzero()
+    return ordered[starts], np.add.reduceat(every[order], starts)
 
 
 def faults(batch: Batch) -> list[Fault]:
@@ -451,13 +335,13 @@ def _narrow_fault(shape: Shape, payload: int) -> str | None:
         return "needs a wide row"
     if payload >= _limit(shape):
         return "the payload is out of the column's domain"
-    if _weight(shape) not in {-1, payload.bit_count()}:
-        return f"{_weight(shape)} bits are set in every payload"
+    if isinstance(shape, Bitmap) and shape.weight not in {None, payload.bit_count()}:
+        return f"{shape.weight} bits are set in every payload"
     return None
 
 
 def _wide_fault(shape: Shape, payload: bytes) -> str | None:
-    length = _wide_bytes(shape)
+    length = wide_bytes(shape)
     if length < 0:
         return "needs a row of eight bytes"
     if len(payload) != length:
@@ -472,6 +356,6 @@ def _wide_fault(shape: Shape, payload: bytes) -> str | None:
         entries = np.frombuffer(payload, "<i4")
         if np.abs(entries.astype(np.int64)).max() > shape.bound:
             return "an entry is out of its bounds"
-        if _too_long(shape, entries[np.newaxis]).any():
+        if too_long(shape, entries[np.newaxis]).any():
             return "the vector is longer than noise makes one"
     return None

@@ -42,6 +42,8 @@ one is being stored while the next gathers, and messages are not cut to fit."""
 _MOST_OF_A_MESSAGE = 1000
 _MOST_STREAMS = 128
 """So many gateways a process; one more ends the stream that has been quiet for longest."""
+_LAST_ANSWERS_SECONDS = 1.0
+"""For taking its answers: a stream that is ended since another needs its place."""
 _TOO_MANY = malformed([("batches", f"a message has 1 to {_MOST_OF_A_MESSAGE}")])
 
 
@@ -110,7 +112,7 @@ class ReportService:
         stream = _Stream(self.take, context, self._heard)
         self._heard(stream)
         if len(self._streams) > _MOST_STREAMS:
-            next(iter(self._streams)).crowded_out.set()
+            self._crowd_out()
         reading = asyncio.create_task(stream.read(messages))
         writing = asyncio.create_task(stream.write())
         draining = asyncio.create_task(self._draining.wait())
@@ -121,14 +123,24 @@ class ReportService:
             refusal = reading.result() if reading.done() else DRAINING if draining.done() else TOO_MANY_CALLS
             reading.cancel()
             stream.end()
+            if crowded.done() and not (await asyncio.wait({writing}, timeout=_LAST_ANSWERS_SECONDS))[0]:
+                raise asyncio.CancelledError  # who takes no answers takes no refusal either
             await writing
         finally:
             self._streams.pop(stream, None)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            # What a task was cancelled with knows this frame: a cycle, that would keep what the stream has not taken.
+            del tasks, reading, writing, draining, crowded, task
         if refusal:
             await refuse(context, refusal)
+
+    def _crowd_out(self) -> None:
+        """End the stream that has been quiet for longest; the next one to come ends another."""
+        quietest = next(iter(self._streams))
+        del self._streams[quietest]
+        quietest.crowded_out.set()
 
     def _heard(self, stream: _Stream) -> None:
         """A stream is new, or has sent something: it is the last that is ended for having been quiet."""

@@ -3,7 +3,8 @@
 words:
   unread   a call whose message has not come, or not wholly. What has come of it is gRPC's to keep, up to the length
            of the longest message; so their number is bounded. One more ends the one that has waited longest: a
-           device's message comes along with its call, so that this is never the device's while another holds back
+           device's message comes along with its call, so that this is never the device's while another holds back.
+           A connection that has a crowd of them goes with it
   lasting  a method whose calls go on until somebody ends them: so many at a time, and no more
 
 grpc.aio itself hands a call over when its message is there, and can not end it before: a client that withheld the
@@ -22,8 +23,10 @@ from typing import Any, TypeAlias
 import grpc
 from google.protobuf.message import DecodeError
 
+from deniable_aggregator.ingest import NAME
 from deniable_aggregator.ingest.ending import forget_soon, refuse
 from deniable_aggregator.ingest.refusal import NO_MESSAGE, NOT_A_REQUEST, TOO_MANY_CALLS, TOO_SLOW, Refusal
+from deniable_aggregator.serving.conduct import Conduct
 
 __all__ = ["Calls"]
 
@@ -31,6 +34,9 @@ _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 _Add: TypeAlias = Callable[[Iterable[Any]], None]
 _LOOK_SECONDS = 1.0
+_CROWD = 8
+_LEAST_CROWD = 4
+"""A crowd of one connection is more than such a part of the calls that may wait, and more than so many."""
 _UNREAD_SECONDS = 30.0
 """A message that has not come by then does not come."""
 _LASTING: Mapping[str, int] = {
@@ -41,13 +47,18 @@ _LASTING: Mapping[str, int] = {
 """So many calls of a method at a time, in a process."""
 
 
+_REPORTS = f"/{NAME}/"
+
+
 class Calls:
     """The calls of one process, over all of its listeners."""
 
-    def __init__(self, most_unread: int, seconds: float = _UNREAD_SECONDS) -> None:
+    def __init__(self, most_unread: int, conduct: Conduct, seconds: float = _UNREAD_SECONDS) -> None:
         self._most_unread = most_unread
+        self._conduct = conduct
         self._seconds = seconds
         self._unread: dict[_Context, float] = {}
+        self._stored: set[_Context] = set()
         self._lasting: Counter[str] = Counter()
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -55,6 +66,10 @@ class Calls:
     def unread(self) -> int:
         """How many calls wait for their message."""
         return len(self._unread)
+
+    def storing(self) -> set[str]:
+        """The connections that wait for a batch to be stored."""
+        return {context.peer() for context in self._stored}
 
     def through(self, add: _Add) -> _Add:
         """What adds a listener's methods, with all of them bounded."""
@@ -82,18 +97,20 @@ class Calls:
         """The message of a call."""
         unread = self._unread
         if len(unread) >= self._most_unread:
-            self._end(next(iter(unread)), TOO_MANY_CALLS)
+            self._crowd_out()
         unread[context] = asyncio.get_running_loop().time()
-        refusal = NO_MESSAGE
+        message, refusal = grpc.aio.EOF, NO_MESSAGE
         try:
             message = await context.read()
         except grpc.aio.AbortError as error:
             forget_soon(error)
             raise
         except DecodeError:  # gRPC would log it at length, as often as somebody likes
-            message, refusal = grpc.aio.EOF, NOT_A_REQUEST
+            refusal = NOT_A_REQUEST
         finally:
             waited = unread.pop(context, None) is not None
+            if message is grpc.aio.EOF or not waited:
+                self._conduct.mark(context.peer())
         if (
             not waited
         ):  # it is being refused: what has come after all is not taken, since its device may send it again
@@ -101,6 +118,16 @@ class Calls:
         if message is grpc.aio.EOF:
             await refuse(context, refusal)
         return message
+
+    def _crowd_out(self) -> None:
+        """End the call that has waited longest; and with it its connection, if many others wait there: now and then
+        a message does not come, but not one after the other."""
+        oldest = next(iter(self._unread))
+        peer = oldest.peer()
+        fellows = sum(context.peer() == peer for context in self._unread)
+        self._end(oldest, TOO_MANY_CALLS)
+        if fellows > max(self._most_unread // _CROWD, _LEAST_CROWD):
+            self._conduct.close(peer)
 
     def _end(self, context: _Context, refusal: Refusal) -> None:
         """Refuse a call whose handler waits for its message: that ends, too, with the same error."""
@@ -116,15 +143,24 @@ class Calls:
         if handler.response_streaming:
             return _replaced(handler, stream_stream=self._lasts(method, handler.unary_stream, True))
         assert not handler.request_streaming, "no service has such a method"
-        return _replaced(handler, stream_unary=self._asked(handler.unary_unary))
+        return _replaced(handler, stream_unary=self._asked(handler.unary_unary, method.startswith(_REPORTS)))
 
-    def _asked(self, behaviour: Any) -> Any:
+    def _asked(self, behaviour: Any, reports: bool) -> Any:
         async def asked(_messages: object, context: _Context) -> Any:
+            message = await self.read(context)
+            if reports:
+                self._stored.add(context)
+            else:
+                self._conduct.mark(context.peer())
             try:
-                return await behaviour(await self.read(context), context)
+                return await behaviour(message, context)
             except grpc.aio.AbortError as error:
                 forget_soon(error)
+                if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
+                    self._conduct.mark(context.peer())
                 raise
+            finally:
+                self._stored.discard(context)
 
         return asked
 
@@ -133,6 +169,8 @@ class Calls:
         most = _LASTING.get(method)
 
         async def lasts(_messages: object, context: _Context) -> None:
+            if most is not None:
+                self._conduct.mark(context.peer())
             if most is not None and self._lasting[method] >= most:
                 await refuse(context, TOO_MANY_CALLS)
             self._lasting[method] += 1
@@ -146,6 +184,8 @@ class Calls:
                     await answers
             except grpc.aio.AbortError as error:
                 forget_soon(error)
+                if most is None and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
+                    self._conduct.mark(context.peer())
                 raise
             finally:
                 self._lasting[method] -= 1

@@ -3,7 +3,9 @@
 words:
   guard  looks twice a second how many connections there are. When more than half of the places are taken, it closes
          those that have been quiet for longest, until three eighths are. A device that says what it has to say is
-         never among them: whoever holds connections to keep others out holds quiet ones
+         never among them: whoever holds connections to keep others out holds quiet ones. When memory is tight it
+         keeps few of them, but for those that wait until this process has stored something. And it closes, by
+         name, those that conduct (`serving/conduct.py`) will not have
 
 gRPC has a bound of its own, and refuses what comes beyond it: alone that would keep devices out for as long as
 somebody holds the places. Linux tells of every connection when something last came in on it, and a connection that is
@@ -20,7 +22,7 @@ import resource
 import socket
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 __all__ = ["Guard", "places", "raise_file_limit"]
@@ -34,7 +36,9 @@ _LEAST = 64
 _FEW = 2048
 """With less room it is worth a warning: a limit of 1,024 files is an old default."""
 _LOOK_SECONDS = 0.5
-_FRESH_SECONDS = 1.0
+_KEPT = 128
+"""So many quiet connections are kept when memory is tight: an idle one takes 20 kB."""
+_FRESH_SECONDS = 2.0
 """A connection that has been quiet for less is not closed: its first words may be on their way."""
 _TASKS = 20_000
 """Two a call. With more calls than that, quiet connections go as well: they keep calls whose answers nobody takes."""
@@ -43,6 +47,9 @@ _LAST_DATA = 52
 _TOGETHER = 256
 """So many connections are looked at before others have a turn."""
 _FILES = "/proc/self/fd"
+_GATHER_SECONDS = 0.005
+"""So long those that are to be closed are gathered: to look through all files takes some milliseconds."""
+_MAPPED = "::ffff:"
 
 
 def raise_file_limit() -> int:
@@ -71,14 +78,28 @@ class _Connection(NamedTuple):
     """Seconds since something came in."""
     file: int
     inode: int
+    peer: str
+    """The other end, as gRPC calls it."""
 
 
 class Guard:
     """Sees to it that a process always has room for another connection to its port."""
 
-    def __init__(self, port: int, most: int) -> None:
+    def __init__(
+        self,
+        port: int,
+        most: int,
+        tight: Callable[[], bool] = lambda: False,
+        waiting: Callable[[], Collection[str]] = tuple,
+    ) -> None:
         self._port = port
         self._most = most
+        self._tight = tight
+        """Whether memory is."""
+        self._waiting = waiting
+        """Who waits for this process, rather than it for them."""
+        self._expelled: set[str] = set()
+        self._closed = 0
 
     async def keep(self) -> None:
         """Look at the connections, for ever."""
@@ -87,12 +108,16 @@ class Guard:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             await self.look()
+            if self._closed:
+                _LOG.warning("closed %d connections whose calls brought nothing", self._closed)
+                self._closed = 0
 
     async def look(self) -> int:
-        """Close quiet connections if there are too many, or too many calls; how many were closed."""
-        many = len(os.listdir(_FILES)) > self._most // 2
+        """Close quiet connections if there are too many, or too many calls, or memory is tight; how many were."""
+        files = len(os.listdir(_FILES))
         calls = len(asyncio.all_tasks()) > _TASKS
-        if not many and not calls:
+        tight = files > _KEPT and self._tight()
+        if files <= self._most // 2 and not calls and not tight:
             return 0
         found = []
         for number, file in enumerate(map(int, os.listdir(_FILES))):
@@ -100,7 +125,11 @@ class Guard:
                 await asyncio.sleep(0)
             if (connection := self._connection(file)) is not None:
                 found.append(connection)
-        surplus = len(found) - (len(found) // 2 if calls else 3 * self._most // 8)
+        kept = len(found) // 2 if calls else 3 * self._most // 8
+        if tight:
+            kept, waiting = min(kept, _KEPT), self._waiting()
+            found = [each for each in found if each.peer not in waiting]
+        surplus = len(found) - kept
         closed = 0
         for number, connection in enumerate(sorted(found, reverse=True)[: max(surplus, 0)]):
             if number % _TOGETHER == 0:
@@ -111,16 +140,37 @@ class Guard:
             _LOG.warning("%d connections of %d places: closed %d quiet ones", len(found), self._most, closed)
         return closed
 
+    def expel(self, peer: str) -> None:
+        """Close a connection soon, together with others; gRPC says whose it is."""
+        if sys.platform != "linux":
+            return
+        if not self._expelled:
+            asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._expel)
+        self._expelled.add(peer)
+
+    def _expel(self) -> None:
+        expelled, self._expelled = self._expelled, set()
+        for file in sorted(map(int, os.listdir(_FILES)), reverse=True):  # those that have just come, most likely
+            if _peer(file) not in expelled:
+                continue
+            with _socket(file) as own, contextlib.suppress(OSError):
+                if own is not None and own.getsockname()[1:2] == (self._port,) and _named(own) in expelled:
+                    expelled.discard(_named(own))
+                    own.shutdown(socket.SHUT_RDWR)
+                    self._closed += 1
+            if not expelled:
+                break
+
     def _connection(self, file: int) -> _Connection | None:
         """What a file is, if it is a connection to the port."""
         with _socket(file) as own:
             if own is None or own.getsockname()[1:2] != (self._port,):
                 return None
             with contextlib.suppress(OSError):
-                own.getpeername()
+                peer = _named(own)
                 info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
                 (quiet,) = struct.unpack_from("=I", info, _LAST_DATA)
-                return _Connection(quiet / 1000, file, os.fstat(own.fileno()).st_ino)
+                return _Connection(quiet / 1000, file, os.fstat(own.fileno()).st_ino, peer)
         return None
 
     def _close(self, connection: _Connection) -> bool:
@@ -132,6 +182,29 @@ class Guard:
                 own.shutdown(socket.SHUT_RDWR)
                 return True
         return False
+
+
+def _named(own: socket.socket) -> str:
+    """The other end, as gRPC calls it."""
+    host, port = own.getpeername()[:2]
+    if ":" not in host:
+        return f"ipv4:{host}:{port}"
+    if host.startswith(_MAPPED):
+        return f"ipv4:{host.removeprefix(_MAPPED)}:{port}"
+    return f"ipv6:%5B{host}%5D:{port}"
+
+
+def _peer(file: int) -> str | None:
+    """Who is at the other end of a file, at a glance: the file may be another one by then."""
+    glance = None
+    try:
+        glance = socket.socket(socket.AF_INET6, socket.SOCK_STREAM, 0, fileno=file)
+        return _named(glance)
+    except (OSError, ValueError):
+        return None
+    finally:
+        if glance is not None:
+            glance.detach()
 
 
 @contextlib.contextmanager

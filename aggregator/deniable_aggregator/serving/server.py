@@ -36,8 +36,9 @@ from deniable_aggregator.ingest import (
 from deniable_aggregator.ingest.bounds import most_bytes
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.calls import Calls
+from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.connections import Guard, places
-from deniable_aggregator.serving.giving_back import keep_giving_back
+from deniable_aggregator.serving.giving_back import Memory
 from deniable_aggregator.serving.health import Health
 from deniable_aggregator.store import Durability, EmbeddedStore, Level, Store, StoreError
 
@@ -58,8 +59,8 @@ _MOST_CALLS = 32_000
 """Of a process, at a time: as many as may wait to be stored, and half as many whose answers nobody takes."""
 _MOST_PENDING = 4000
 """Calls that the loop has not even looked at are for gRPC to keep, with whatever has come of their messages. The
-batcher bounds what waits to be stored, and says so in words; here calls are cut."""
-_UNREAD_BYTES = 16 << 20
+batcher bounds what waits to be stored, and says so in words; here calls are cut, and some of the last tenth."""
+_UNREAD_BYTES = 8 << 20
 """Messages that have not come wholly are given so much memory together."""
 _LEAST_UNREAD = 16
 _LAST_WORD_SECONDS = 1.0
@@ -68,10 +69,18 @@ _LAST_WORD_SECONDS = 1.0
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_metadata_size", 8192),
     ("grpc.absolute_max_metadata_size", 16384),
-    # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes.
+    # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes. A piece
+    # that is read stays whole for as long as any message that begins in it.
     ("grpc.http2.lookahead_bytes", 16_384),
     ("grpc.http2.bdp_probe", 0),
-    ("grpc.experimental.tcp_max_read_chunk_size", 65_536),
+    ("grpc.experimental.tcp_max_read_chunk_size", 8192),
+    # What is beyond a hundred calls of a connection is refused before anything is made of it; it is what clients take
+    # for granted until they are told. Those that have just ended do not count. After four new calls others have a
+    # turn. A call that is refused is not kept for a second to annoy whoever made it.
+    ("grpc.max_concurrent_streams", 100),
+    ("grpc.http2.max_deallocating_streams", 100),
+    ("grpc.http2.max_requests_per_read", 4),
+    ("grpc.http.tarpit", 0),
     # Devices come and go. One that says nothing at first is gone after ten seconds, one that vanished is noticed
     # after two minutes, one that is silent is asked to connect again; one that pings more than twice a minute is not
     # a device.
@@ -182,7 +191,9 @@ class Server:
         self._embedded = EmbeddedStore(settings.data_dir) if settings.data_dir else None
         self._health = Health()
         self._background: list[asyncio.Task[None]] = []
-        self._calls = Calls(1)
+        self._memory = Memory()
+        self._guard: Guard | None = None
+        self._calls = Calls(1, Conduct(self._expel))
         self._message_bytes = 0
         self._grpc: list[grpc.aio.Server] = []
         self._door: Door | None = None
@@ -222,11 +233,9 @@ class Server:
             await self._stop(0)
             await self._close_store()
             raise
-        guard = Guard(self.port, places())
-        self._background = [
-            asyncio.create_task(watch)
-            for watch in (self._watch_store(), self._calls.keep(), guard.keep(), keep_giving_back())
-        ]
+        assert self._guard
+        watches = (self._watch_store(), self._calls.keep(), self._guard.keep(), self._memory.keep_giving_back())
+        self._background = [asyncio.create_task(watch) for watch in watches]
         if self._settings.folds:
             self._background.append(asyncio.create_task(self.store.keep_folding()))
 
@@ -279,11 +288,12 @@ class Server:
         self._door = Door(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
         self._message_bytes = most_bytes(self._door.bound)
-        self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD))
+        self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), Conduct(self._expel))
         guards = settings.access.guards()
         self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
         for name in self._names:
             self._health.set(name, HealthCheckResponse.SERVING)
+        self._guard = Guard(self.port, places(), lambda: self._memory.grown, self._calls.storing)
         for listener in self._grpc:
             await listener.start()
 
@@ -296,7 +306,7 @@ class Server:
             ("grpc.so_reuseport", int(settings.reuse_port)),
             ("grpc.max_receive_message_length", self._message_bytes),
             ("grpc.max_allowed_incoming_connections", places() // settings.listeners),
-            ("grpc.server.max_pending_requests", _MOST_PENDING // settings.listeners // 2),
+            ("grpc.server.max_pending_requests", 9 * _MOST_PENDING // settings.listeners // 10),
             ("grpc.server.max_pending_requests_hard_limit", _MOST_PENDING // settings.listeners),
         )
         listener = grpc.aio.server(
@@ -313,6 +323,10 @@ class Server:
         self.port = settings.access.listen(listener, where)
         self._names = ("", *names)
         return listener
+
+    def _expel(self, peer: str) -> None:
+        if self._guard:
+            self._guard.expel(peer)
 
     async def _stop(self, grace: float) -> None:
         await asyncio.gather(*(listener.stop(grace) for listener in self._grpc))

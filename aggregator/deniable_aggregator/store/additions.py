@@ -13,8 +13,7 @@ import os
 import struct
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +33,7 @@ NONCE_BYTES = 8
 """A delta begins with so many random bytes, so that no two are the same."""
 
 _COUNTS = struct.Struct("<II")
+_EXPIRES = struct.Struct("<I")
 _HEAD_BYTES = NONCE_BYTES + _COUNTS.size
 _BRIDGE = 16
 """Entries of a key up to this far apart share a run: to reach for another run takes the store as long as to move some
@@ -46,71 +46,72 @@ _COLUMN_BITS = 32
 _LARGEST = float(1 << 62)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Additions:
-    """Entries, in the order of their keys and, within a key, of its counters."""
+class Additions(NamedTuple):
+    """Entries, in the order of their keys and, within a key, of its counters; each key has some."""
 
-    keys: Sequence[CounterKey] | KeyArray
-    """The keys; every one has an entry."""
-    sizes: Sequence[int] | IntArray
+    keys: KeyArray
+    sizes: NDArray[np.integer[Any]]
     """How many counters each key has."""
-    key: IntArray
-    """For each entry, the number of its key."""
-    counter: IntArray
+    entries: NDArray[np.integer[Any]]
+    """How many entries each key has."""
+    counter: NDArray[np.integer[Any]]
     """For each entry, which of the key's counters it adds to."""
     amount: IntArray
     """For each entry, what it adds."""
 
-    def __post_init__(self) -> None:
-        entries = len(self.key)
-        if len(self.counter) != entries or len(self.amount) != entries or len(self.sizes) != len(self.keys):
-            raise ValueError("additions are not of one length")
-        steps = np.diff(self.key)
-        if not entries or self.key[0] != 0 or self.key[-1] != len(self.keys) - 1:
-            raise ValueError("every key needs an entry, and every entry a key")
-        if np.any((steps < 0) | (steps > 1) | ((steps == 0) & (np.diff(self.counter) <= 0))):
-            raise ValueError("additions are not in the order of keys and counters")
-        sizes = np.asarray(self.sizes)
-        if sizes.max() > _MOST_COUNTERS:
-            raise ValueError(f"a key holds up to {_MOST_COUNTERS} counters, not {sizes.max()}")
-        if np.any((self.counter < 0) | (self.counter >= sizes[self.key])):
-            raise ValueError("an entry lies outside of its key's counters")
+    @property
+    def key(self) -> IntArray:
+        """For each entry, the number of its key."""
+        return np.repeat(np.arange(len(self.keys)), self.entries)
 
     @classmethod
-    def in_order(
-        cls, keys: KeyArray, sizes: IntArray, key: IntArray, counter: IntArray, amount: IntArray
+    def checked(
+        cls,
+        keys: Sequence[CounterKey],
+        sizes: Sequence[int],
+        key: IntArray,
+        counter: NDArray[np.integer[Any]],
+        amount: IntArray,
     ) -> Additions:
-        """These, of one who has put them in order just now: to look again is a sixth of a small flush."""
-        additions = cls.__new__(cls)
-        for name, value in zip(cls.__slots__, (keys, sizes, key, counter, amount), strict=True):
-            object.__setattr__(additions, name, value)
-        return additions
+        """Entries, each with the number of its key, of somebody who may be wrong about their order."""
+        if len(counter) != len(key) or len(amount) != len(key) or len(sizes) != len(keys):
+            raise ValueError("additions are not of one length")
+        steps = np.diff(key)
+        if not len(key) or key[0] != 0 or key[-1] != len(keys) - 1:
+            raise ValueError("every key needs an entry, and every entry a key")
+        if np.any((steps < 0) | (steps > 1) | ((steps == 0) & (np.diff(counter) <= 0))):
+            raise ValueError("additions are not in the order of keys and counters")
+        if max(sizes) > _MOST_COUNTERS:
+            raise ValueError(f"a key holds up to {_MOST_COUNTERS} counters, not {max(sizes)}")
+        if np.any((counter < 0) | (counter >= np.asarray(sizes)[key])):
+            raise ValueError("an entry lies outside of its key's counters")
+        return cls(np.array(keys, dtype=KEY), np.array(sizes), np.bincount(key), counter, amount)
 
     def delta(self, keep: Mapping[Window, int]) -> bytes:
         """These as bytes; for so many seconds from now each window's counters are kept if they begin with these."""
-        keys = np.asarray(self.keys, dtype=KEY)
-        expires = np.zeros(len(keys), dtype=np.int64)
         now = int(time.time())
+        if len(keep) == 1:
+            (seconds,) = keep.values()
+            return delta_of(self, _EXPIRES.pack(now + seconds) * len(self.keys))
+        expires = np.zeros(len(self.keys), dtype="<u4")
         for window, seconds in keep.items():
-            if len(keep) == 1:
-                expires += now + seconds
-                break
-            expires[(keys["digest"] == window.digest) & (keys["epoch"] == window.epoch)] = now + seconds
-        return delta_of(self, expires)
+            expires[(self.keys["digest"] == window.digest) & (self.keys["epoch"] == window.epoch)] = now + seconds
+        return delta_of(self, expires.tobytes())
 
 
-def delta_of(additions: Additions, expires: IntArray) -> bytes:
+def delta_of(additions: Additions, expires: bytes) -> bytes:
     """Additions as bytes; `expires` says for each key when what it begins expires, in seconds since 1970."""
+    keys, sizes, entries, counter, amount = additions
     return b"".join(
         (
             os.urandom(NONCE_BYTES),
-            _COUNTS.pack(len(additions.keys), len(additions.key)),
-            np.asarray(additions.keys, dtype=KEY).tobytes(),
-            np.asarray(additions.sizes, dtype="<u4").tobytes(),
-            expires.astype("<u4").tobytes(),
-            np.bincount(additions.key).astype("<u4").tobytes(),
-            additions.counter.astype("<u4").tobytes(),
-            additions.amount.astype("<i8").tobytes(),
+            _COUNTS.pack(len(keys), len(counter)),
+            keys.tobytes(),
+            sizes.astype("<u4", copy=False).tobytes(),
+            expires,
+            entries.astype("<u4", copy=False).tobytes(),
+            counter.astype("<u4", copy=False).tobytes(),
+            amount.astype("<i8", copy=False).tobytes(),
         )
     )
 

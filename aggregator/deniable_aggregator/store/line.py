@@ -23,16 +23,20 @@ __all__ = ["Command", "Line", "written"]
 
 Command = Sequence[bytes | str | int]
 
+_LENGTHS = tuple(b"$%d" % length for length in range(64))
+"""How most words begin."""
+
 
 def written(commands: Sequence[Command]) -> bytes:
     """Commands as they go over the wire."""
-    parts = []
+    parts: list[bytes] = []
     for command in commands:
-        parts.append(b"*%d\r\n" % len(command))
+        parts.append(b"*%d" % len(command))
         for word in command:
             text = word if isinstance(word, bytes) else str(word).encode()
-            parts.append(b"$%d\r\n%b\r\n" % (len(text), text))
-    return b"".join(parts)
+            parts += (_LENGTHS[len(text)] if len(text) < len(_LENGTHS) else b"$%d" % len(text), text)
+    parts.append(b"")
+    return b"\r\n".join(parts)
 
 
 class Line(asyncio.Protocol):

@@ -1,0 +1,57 @@
+"""Conduct: connections whose calls take time and bring nothing are closed while such calls are too many.
+
+words:
+  mark    a call that has brought nothing that could be a batch: malformed, given up before its message, or of another
+          method, answered or not
+  window  the short time over which marks are counted; then all are forgotten
+
+A device has a connection of its own, and makes one call. Somebody who floods sends hundreds over a connection, and
+each has its turn before a device's call that came later. While marks are few, nobody is closed for them, whatever
+they do; while they are many, a connection that has more of them than a device ever will is closed. That ends all of
+its calls at once, also those that still wait in gRPC and could only be ended one by one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+__all__ = ["Conduct"]
+
+_WINDOW_SECONDS = 0.25
+_MANY = 100
+"""Marks of a process in a window: above that a tenth of what it can do is spent on them."""
+_FEW = 2
+"""Marks of a connection in a window, of those that are kept while there are many."""
+
+
+class Conduct:
+    """Of the connections of one process."""
+
+    def __init__(self, close: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._close = close
+        self._clock = clock
+        self._began = clock()
+        self._marks: Counter[str] = Counter()
+        self._all = 0
+        self._closed: set[str] = set()
+        """Those that were told so in this window: calls of theirs may still come to light."""
+
+    def mark(self, peer: str) -> None:
+        """A call of this connection has brought nothing; closes it when that is too often."""
+        now = self._clock()
+        if now - self._began >= _WINDOW_SECONDS:
+            self._began, self._all = now, 0
+            self._marks.clear()
+            self._closed.clear()
+        self._all += 1
+        self._marks[peer] += 1
+        if self._all > _MANY and self._marks[peer] > _FEW:
+            self.close(peer)
+
+    def close(self, peer: str) -> None:
+        """Close a connection, if that has not been asked for already."""
+        if peer not in self._closed:
+            self._closed.add(peer)
+            self._close(peer)
