@@ -272,7 +272,7 @@ def test_of_many_that_waited_none_comes_first_for_its_age() -> None:
     with attacking(lambda _arrival: OK, clock) as attacker:
         device = Device(COLLECTION, endpoint=attacker.address, consent=Consent.GRANTED, settings=settings)
         simulation = Simulation(clock, [device], attacker)
-        device._endpoint = None
+        device._sender.endpoint = None
         for day in range(days):
             clock.now = (FIRST + day + 0.5) * DAY
             device.live()
