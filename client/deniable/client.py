@@ -3,7 +3,7 @@
 words:
   record    note a value for the current epoch; in memory, and in the state file within a second
   seal      end an epoch: reduce, spend, randomise, queue (see epochs.py)
-  turn      what the worker, the one background thread, does again and again (see worker.py): it has what was recorded
+  round     what the worker, the one background thread, does again and again (see worker.py): it has what was recorded
             written and epochs sealed (keeping.py), and sends what is due (sending.py)
   misuse    a name, type or value that is wrong: counted, logged once, and raised only if `strict`
   fed       a metric that is answered from what is recorded for others, its sources: nothing is recorded for itself
@@ -118,7 +118,7 @@ class Client:
     def _begin_anew(self) -> None:
         self._trouble = ""
         self._emptied = threading.Condition()
-        self._worker = Worker(self._turn, self._last_turn, self._settings.write_behind)
+        self._worker = Worker(self._round, self._last_round, self._settings.write_behind)
 
     # What an application calls.
 
@@ -308,7 +308,7 @@ class Client:
         if not self._closed and not self._orphan:
             self._worker.start()
 
-    def _turn(self) -> float:
+    def _round(self) -> float:
         """What the worker does again and again; the seconds until there is something to do."""
         try:
             self._write()
@@ -317,7 +317,7 @@ class Client:
             self._survive(error)
             return _AGAIN_SECONDS
 
-    def _last_turn(self) -> None:
+    def _last_round(self) -> None:
         try:
             self._sender.send_missed()
         except Exception as error:  # noqa: BLE001 - see below

@@ -1,9 +1,9 @@
 """The worker: the one background thread of a client, begun with the first value that is recorded.
 
 words:
-  turn    do what there is to do: write, seal, send; it says how long nothing will be to do
-  wake    something was recorded: the next turn is due when values have been in memory for long enough
-  hurry   a flush or a close: the next turn is due at once
+  round   do what there is to do: write, seal, send; it says how long nothing will be to do
+  wake    something was recorded: the next round is due when values have been in memory for long enough
+  hurry   a flush or a close: the next round is due at once
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _LAST_PART = 0.25
 
 
 class Worker:
-    """Takes turns until it is stopped."""
+    """Does one round after another until it is stopped."""
 
-    def __init__(self, turn: Callable[[], float], last: Callable[[], None], write_behind: float) -> None:
-        self._turn = turn
+    def __init__(self, work: Callable[[], float], last: Callable[[], None], write_behind: float) -> None:
+        self._work = work
         self._last = last
         self._write_behind = write_behind
         self._lock = threading.RLock()  # a signal handler may record in the middle of a record
         self._thread: threading.Thread | None = None
         self._hurry = threading.Event()
         self.wake = threading.Event()
-        """Set where the next turn will see what has just been recorded."""
+        """Set where the next round will see what has just been recorded."""
         self.stopping = False
-        """Whether it takes no further turn."""
+        """Whether it takes no further round."""
 
     def start(self) -> None:
         """Begin, unless that has happened, and wake it."""
@@ -49,7 +49,7 @@ class Worker:
         self.wake.set()
 
     def hurry(self) -> None:
-        """Have the next turn follow at once."""
+        """Have the next round follow at once."""
         self._hurry.set()
 
     def stop(self, end: float, cut: Callable[[], None]) -> None:
@@ -71,7 +71,7 @@ class Worker:
 
     def _run(self) -> None:
         while not self.stopping:
-            wait = self._turn()
+            wait = self._work()
             # Something recorded shortens the wait to the write-behind time; a flush or a close ends it.
             if self.wake.wait(wait):
                 self._hurry.wait(self._write_behind)
