@@ -23,7 +23,7 @@ from deniable_aggregator.analysis.query import Analyst, Query
 from deniable_aggregator.estimators._intervals import _table, proportion
 from deniable_aggregator.estimators.projective_geometry import frequencies, supports
 from deniable_aggregator.planning import twins
-from deniable_aggregator.store import Additions, Admission, CounterKey, EmbeddedStore, Store, Window
+from deniable_aggregator.store import Additions, Arrivals, CounterKey, EmbeddedStore, EpochKey, Store
 
 __all__ = ["measure"]
 
@@ -143,7 +143,7 @@ async def _filled(store: Store, epochs: range) -> None:
             counter=np.concatenate([np.arange(len(each)) for each in own]),
             amount=np.concatenate(own),
         )
-        await store.add(0, {Window(_LARGE.digest, epoch): Admission([os.urandom(16)], 3600, 3600)}, added)
+        await store.add(0, {EpochKey(_LARGE.digest, epoch): Arrivals([os.urandom(16)], 3600, 3600)}, added)
 
 
 async def _looked(analyst: Analyst, today: int) -> list[str]:

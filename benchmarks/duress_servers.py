@@ -29,7 +29,7 @@ from deniable_aggregator.serving import server
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
-from deniable_aggregator.store import Durability, EmbeddedStore, Store, Window
+from deniable_aggregator.store import Durability, EmbeddedStore, EpochKey, Store
 
 __all__ = ["DATA", "counted", "dear", "plain"]
 
@@ -73,7 +73,7 @@ async def counted(directory: Path, digest: int) -> int:
     store = Store(embedded.url)
     await store.open()
     today = int(time.time() // 86400)
-    found = await store.batches([Window(digest, today + day) for day in (-1, 0, 1)])
+    found = await store.batches([EpochKey(digest, today + day) for day in (-1, 0, 1)])
     await store.close()
     await embedded.stop()
     return sum(found)

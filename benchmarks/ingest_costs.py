@@ -18,7 +18,7 @@ import uvloop
 from benchmarks.processes import cpu_seconds
 from deniable.payload import Symbol
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
-from deniable_aggregator.ingest import Calendar, Door, Layout
+from deniable_aggregator.ingest import Admission, Calendar, Layout
 from deniable_aggregator.ingest.flush import Flush
 from deniable_aggregator.ingest.rows import Batch
 from deniable_aggregator.store import EmbeddedStore, Store
@@ -72,7 +72,7 @@ class _Bench:
         columns = tuple((f"m{column}", Symbol(case.values)) for column in range(case.columns))
         self._layout = Layout("bench", number + 1, _DAY, 1, columns)
         self._calendar = Calendar()
-        self._door = Door([self._layout], self._calendar)
+        self._door = Admission([self._layout], self._calendar)
         self._store = store
         self._generator = np.random.default_rng(number)
         self._contents = itertools.cycle([self._rows() for _ in range(1000)])

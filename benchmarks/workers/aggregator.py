@@ -10,10 +10,10 @@ from benchmarks.workers import serve
 from deniable import Collection, Metric
 from deniable_aggregator.answers import answer
 from deniable_aggregator.ingest import Layout
-from deniable_aggregator.ingest.rows import Batch, Rows, Table
+from deniable_aggregator.ingest.rows import Batch, Lookup, Rows
 from deniable_aggregator.planning.population import Population
 from deniable_aggregator.planning.simulate import randomized, simulate
-from deniable_aggregator.store import Window
+from deniable_aggregator.store import EpochKey
 
 REPORTS = 20
 """Of a batch."""
@@ -41,13 +41,13 @@ def accumulating(domain: int, mechanism: str) -> Callable[[int], None]:
     metric = category(domain, mechanism)
     (sent,) = randomized(metric, everybody(metric, BATCHES * REPORTS), np.random.default_rng(2))
     shape = metric.columns[0].shape
-    table = Table(Layout("b", 0, 86_400, 1, tuple((f"m{number}", shape) for number in range(REPORTS))))
+    table = Lookup(Layout("b", 0, 86_400, 1, tuple((f"m{number}", shape) for number in range(REPORTS))))
     batches = []
     for start in range(0, BATCHES * REPORTS, REPORTS):
         each = [sent._replace(payloads=sent.payloads[start + place : start + place + 1]) for place in range(REPORTS)]
         wide = [row for place, one in enumerate(each) if shape.wide for row in one.wide_rows(place)]
         rows = b"" if shape.wide else np.concatenate([one.rows(place) for place, one in enumerate(each)]).tobytes()
-        batches.append(Batch(b"", table, Window(0, 0), 0, rows, wide))
+        batches.append(Batch(b"", table, EpochKey(0, 0), 0, rows, wide))
     every = np.ones(BATCHES, dtype=np.bool_)
 
     def work(count: int) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.ingest_servers import COLLECTION, batch
-from deniable_aggregator.ingest import Batcher, Board, Calendar, Door, FlushSettings
+from deniable_aggregator.ingest import Admission, Batcher, Board, Calendar, FlushSettings
 from deniable_aggregator.ingest.rows import Batch
 from deniable_aggregator.serving.server import layout_of
 from deniable_aggregator.store import EmbeddedStore, Store
@@ -35,7 +35,7 @@ _REPORTS = 20
 _CONTENTS = 100
 
 
-def _contents(door: Door) -> list[Batch]:
+def _contents(door: Admission) -> list[Batch]:
     """Batches of devices with answers of their own; their ids are given out later."""
     admitted = [door.admit(batch(_REPORTS)) for _ in range(_CONTENTS)]
     return [each for each in admitted if isinstance(each, Batch)]
@@ -66,7 +66,7 @@ async def _main() -> None:
         store = Store(embedded.url, timeout=60.0)
         await store.open()
         calendar = Calendar()
-        door = Door([layout_of(COLLECTION)], calendar)
+        door = Admission([layout_of(COLLECTION)], calendar)
         stats = Board(Path(directory, "board")).join(0)
         batcher = Batcher(store, calendar, FlushSettings(interval=0.0), stats)
         contents = itertools.cycle(_contents(door))

@@ -13,9 +13,9 @@ import pytest
 from benchmarks.hostile_wire import Wire, data, framed, headers
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from deniable_aggregator import connections as connections_module
-from deniable_aggregator import server as serving_module
 from deniable_aggregator.ingest import service as service_module
+from deniable_aggregator.serving import connections as connections_module
+from deniable_aggregator.serving import server as serving_module
 from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.connections import Guard
 from deniable_aggregator.serving.server import Server

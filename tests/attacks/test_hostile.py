@@ -10,7 +10,7 @@ import pytest
 from benchmarks.hostile import attacked
 from benchmarks.hostile_shapes import bombs
 
-from deniable_aggregator.ingest import Calendar, Door
+from deniable_aggregator.ingest import Admission, Calendar
 from deniable_aggregator.ingest.service import ReportService
 from deniable_aggregator.ingest.stats import IngestStats
 from support.aggregator_server import LAYOUT, NOW, request
@@ -30,7 +30,7 @@ class _Nobody:
 
 def _service() -> ReportService:
     nobody: Any = _Nobody()
-    return ReportService(Door([LAYOUT], Calendar(clock=lambda: NOW)), nobody, IngestStats())
+    return ReportService(Admission([LAYOUT], Calendar(clock=lambda: NOW)), nobody, IngestStats())
 
 
 def _worse(message: bytes, rng: random.Random) -> bytes:

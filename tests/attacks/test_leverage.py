@@ -29,10 +29,10 @@ from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.commands import main
 from deniable_aggregator.ingest import Layout
-from deniable_aggregator.ingest.rows import Batch, Rows, Table, faults
+from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.simulate import simulate
-from deniable_aggregator.store import Window
+from deniable_aggregator.store import EpochKey
 from mechanisms.registered import beside
 
 EPSILONS = ("0.5", "1", "4")
@@ -48,7 +48,7 @@ def taken(metric: Metric, report: Report) -> bool:
     """Whether ingest takes a batch of this report alone."""
     layout = Layout("one", 0, 1, 1, tuple((f"m{place}", column.shape) for place, column in enumerate(metric.columns)))
     columns = metric.columns
-    batch = Batch(b"", Table(layout), Window(0, 0), 0, encode_rows([report], columns),
+    batch = Batch(b"", Lookup(layout), EpochKey(0, 0), 0, encode_rows([report], columns),
                   encode_wide_rows([report], columns))  # fmt: skip
     bad = bool(Rows([batch]).malformed())
     assert bad == bool(faults(batch))

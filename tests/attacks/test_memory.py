@@ -19,7 +19,7 @@ from deniable.payload import Bitmap, Symbol, Vector
 from deniable.v1 import estimate_service_pb2, estimate_service_pb2_grpc
 from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest, WideRow
 from deniable_aggregator.analysis.catalog import Catalog
-from deniable_aggregator.ingest import Calendar, Door, Layout
+from deniable_aggregator.ingest import Admission, Calendar, Layout
 from deniable_aggregator.ingest.bounds import bound_of
 from deniable_aggregator.serving import server as serving_module
 from deniable_aggregator.serving.answering import answering
@@ -173,7 +173,7 @@ def test_the_bound_holds_every_batch_and_little_more(layout: Layout) -> None:
 
 def test_a_device_whose_collection_is_not_served_keeps_its_large_batch() -> None:
     """What is too long for all collections here is malformed if it answers one, else it may be good elsewhere."""
-    door = Door([LAYOUTS[1]], Calendar(clock=lambda: NOW))
+    door = Admission([LAYOUTS[1]], Calendar(clock=lambda: NOW))
     for layout in LAYOUTS[2:]:
         message = largest(layout).SerializeToString()
         assert not door.bound.holds(message)
@@ -191,7 +191,7 @@ def test_a_device_whose_collection_is_not_served_keeps_its_large_batch() -> None
 
 def test_wide_rows_are_counted_before_they_are_looked_at() -> None:
     """More wide rows than there are metrics are refused without an object for each of them."""
-    door = Door([LAYOUT], Calendar(clock=lambda: NOW))
+    door = Admission([LAYOUT], Calendar(clock=lambda: NOW))
     batch = request(wide=[(4, b"")] * 50_000)
     tracemalloc.start()
     try:

@@ -28,6 +28,7 @@ from deniable import Client, Collection, Consent, Settings
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.attacker import Answer, Arrival, Attacker, attacking
 from support.endpoints import answering, dead
+from support.waiting import soon
 
 DAY = 86400.0
 WINDOW = DAY / 4
@@ -102,7 +103,9 @@ class Simulation:
             device = self.devices[number]
             device._sender.endpoint = nobody if offline(self.clock.day) else self.attacker.address
             self.attacker.device = number
-            heapq.heappush(queue, (self.clock.now + device.live(), number))
+            wait = device.live()
+            soon(self.attacker.is_done, "all that was sent has been seen")
+            heapq.heappush(queue, (self.clock.now + wait, number))
         self.batches = [(each, SubmitReportsRequest.FromString(each.message)) for each in self.attacker.arrivals]
         self.counts = [device.status().counts for device in self.devices]
 

@@ -17,8 +17,8 @@ from deniable_aggregator.ingest import batcher as batchers
 from deniable_aggregator.ingest.batcher import Batcher
 from deniable_aggregator.ingest.flush import Stored
 from deniable_aggregator.ingest.pace import MOST_SHARE, Pace
-from deniable_aggregator.ingest.rows import Batch, Table
-from deniable_aggregator.store import Store, Window
+from deniable_aggregator.ingest.rows import Batch, Lookup
+from deniable_aggregator.store import EpochKey, Store
 from support.aggregator_server import LAYOUT
 
 MOST = FlushSettings().most_batches
@@ -211,11 +211,11 @@ def simulated(
         patch.setattr(batchers, "Flush", work)
         patch.setattr(batchers, "time", SimpleNamespace(thread_time=loop.time, perf_counter=loop.time))
         batcher = Batcher(Store("redis://127.0.0.1:1"), Calendar(), FlushSettings(), stats)
-        table = Table(LAYOUT)
+        table = Lookup(LAYOUT)
 
         async def come() -> None:
             for number in range(batches):
-                batcher.submit(Batch(number.to_bytes(16, "big"), table, Window(1, 1), 0, bytes(8), ()))
+                batcher.submit(Batch(number.to_bytes(16, "big"), table, EpochKey(1, 1), 0, bytes(8), ()))
                 if turns:
                     loop.now += gap  # a call costs its time, and the next one is there already
                 await asyncio.sleep(0 if turns else gap)

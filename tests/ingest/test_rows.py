@@ -15,18 +15,20 @@ from hypothesis import strategies as st
 from deniable.payload import Bitmap, Integer, Symbol, Vector
 from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
-from deniable_aggregator.ingest.rows import Batch, Rows, Table, faults
-from deniable_aggregator.store import Additions, CounterKey, Window
+from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
+from deniable_aggregator.store import Additions, CounterKey, EpochKey
 from support.aggregator_server import LAYOUT, rows
 
 NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
 GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Vector(3, 9, 70, 14))))
-TABLES = (Table(LAYOUT), Table(NARROW), Table(GAPS))
+TABLES = (Lookup(LAYOUT), Lookup(NARROW), Lookup(GAPS))
 
 
-def batch(table: Table, narrow: bytes, wide: list[tuple[int, bytes]], epoch: int = 20_000, segment: int = 0) -> Batch:
+def batch(
+    table: Lookup, narrow: bytes, wide: list[tuple[int, bytes]], epoch: int = 20_000, segment: int = 0
+) -> Batch:
     """A batch that has come through the door."""
-    return Batch(os.urandom(16), table, Window(table.layout.digest, epoch), segment, narrow, wide)
+    return Batch(os.urandom(16), table, EpochKey(table.layout.digest, epoch), segment, narrow, wide)
 
 
 def found_in(additions: Additions) -> Counter[tuple[CounterKey, int]]:
@@ -210,7 +212,7 @@ def test_the_largest_values_do_not_wrap() -> None:
     """A thousand reports of the largest integer and of the largest vector add up exactly, squares too."""
     bound = (1 << 31) - 1
     layout = Layout("large", 9, 3600, 1, (("i", Integer(1 << 32)), ("v", Vector(2, bound))))
-    table = Table(layout)
+    table = Lookup(layout)
     vector = struct.pack("<2i", bound, -bound)
     batches = [batch(table, rows((0, (1 << 32) - 1)), [(1, vector)]) for _ in range(1000)]
     malformed, expected = reference(batches, [True] * 1000)

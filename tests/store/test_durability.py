@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from deniable_aggregator.store import CounterKey, Durability, Level, Store, StoreUnavailable, StoreUnfit
+from deniable_aggregator.store import CounterKey, Durability, Promise, Store, StoreUnavailable, StoreUnfit
 from support.aggregator_store import additions, admission, batch_ids, window_of
 from support.servers import REDIS, VALKEY, Running, server
 from support.waiting import PATIENCE, soon
@@ -50,7 +50,7 @@ def test_synced_is_still_there_after_sigkill(tmp_path: Path, binary: str) -> Non
     """With fsync, what has been acknowledged is there when the server has been killed and started again."""
 
     async def check() -> None:
-        async with opened(at, Durability(Level.FSYNC)) as store:
+        async with opened(at, Durability(Promise.FSYNC)) as store:
             for _ in range(20):
                 assert not await add(store)
             at.kill()
@@ -68,8 +68,8 @@ def test_fsync_waits_for_the_disk_where_the_server_does_not(tmp_path: Path) -> N
 
     async def check() -> None:
         async with (
-            opened(at, Durability(Level.FSYNC)) as patient,
-            opened(at, Durability(Level.FSYNC, patience=0.001)) as hurried,
+            opened(at, Durability(Promise.FSYNC)) as patient,
+            opened(at, Durability(Promise.FSYNC, patience=0.001)) as hurried,
         ):
             given_up = []
             for _ in range(10):  # each of them within a millisecond before one of ten syncs a second: once in 10^20
@@ -92,9 +92,9 @@ def test_a_server_without_a_file_promises_nothing(tmp_path: Path) -> None:
 
     async def check() -> None:
         with pytest.raises(StoreUnfit, match="appendonly yes"):
-            async with opened(at, Durability(Level.FSYNC)):
+            async with opened(at, Durability(Promise.FSYNC)):
                 pass
-        async with opened(at, Durability(Level.MEMORY)) as store:
+        async with opened(at, Durability(Promise.MEMORY)) as store:
             assert not await add(store)
             await asyncio.to_thread(at.kill)
             await asyncio.to_thread(at.start_again)
@@ -110,7 +110,7 @@ def test_a_server_that_can_not_say_when_it_has_synced_has_to_sync_always(tmp_pat
 
     async def check() -> None:
         with pytest.raises(StoreUnfit, match="appendfsync always"):
-            async with opened(at, Durability(Level.FSYNC)):
+            async with opened(at, Durability(Promise.FSYNC)):
                 pass
 
     with server(tmp_path, "--appendfsync", "everysec", binary=REDIS or "") as at:
@@ -123,8 +123,8 @@ def test_replicated_is_at_a_replica(tmp_path: Path, binary: str) -> None:
 
     async def check() -> None:
         async with (
-            opened(primary, Durability(Level.REPLICATED, patience=PATIENCE), timeout=PATIENCE) as store,
-            opened(primary, Durability(Level.REPLICATED, patience=0.3)) as hurried,
+            opened(primary, Durability(Promise.REPLICATED, patience=PATIENCE), timeout=PATIENCE) as store,
+            opened(primary, Durability(Promise.REPLICATED, patience=0.3)) as hurried,
         ):
             ids = batch_ids()
             assert not await add(store)
@@ -152,7 +152,7 @@ def test_so_many_replicas_are_so_many(tmp_path: Path) -> None:
     """Two replicas are not reached where there is one; what makes no sense is refused."""
 
     async def check() -> None:
-        async with opened(primary, Durability(Level.REPLICATED, replicas=2, patience=0.2)) as store:
+        async with opened(primary, Durability(Promise.REPLICATED, replicas=2, patience=0.2)) as store:
             with pytest.raises(StoreUnavailable, match="has not reached replicas"):
                 await add(store)
 
@@ -165,4 +165,4 @@ def test_so_many_replicas_are_so_many(tmp_path: Path) -> None:
     wrongs: tuple[dict[str, Any], ...] = ({"replicas": 0}, {"patience": 0.0})
     for wrong in wrongs:
         with pytest.raises(ValueError, match=r"replica|seconds"):
-            Durability(Level.REPLICATED, **wrong)
+            Durability(Promise.REPLICATED, **wrong)

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.store import (
-    Admission,
+    Arrivals,
     CounterOverflow,
+    EpochKey,
     Store,
     StoreError,
     StoreUnavailable,
-    Window,
     folding,
 )
 from deniable_aggregator.store.additions import Sum
 from deniable_aggregator.store.folding import Folding
-from deniable_aggregator.store.servers import Script, Servers
+from deniable_aggregator.store.servers import Places, Script
 from support.aggregator_proxy import proxied
 from support.aggregator_store import (
     SIZE,
@@ -44,7 +44,7 @@ def test_overflow_is_never_counted(fresh: Fresh, start: int, amount: int) -> Non
     """A counter that would leave 64 bits keeps its value and is an error: no delta is lost, none is half added."""
     key = fresh_key()
     other = key._replace(column=1)
-    window = Window(key.digest, key.epoch)
+    window = EpochKey(key.digest, key.epoch)
     with fresh() as here:
         here.run(add(here.store, key, {7: start}))
         assert here.run(counters(here.store, key))[7] == start
@@ -138,7 +138,7 @@ def test_a_lost_reply_to_a_fold_is_no_harm(here: Place, script: int) -> None:
 def test_scattered_deltas_are_folded_a_few_at_a_time(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """However much waits, no script adds more than so much, but for one delta alone; later it may be more again."""
     key = fresh_key()
-    window = Window(key.digest, key.epoch)
+    window = EpochKey(key.digest, key.epoch)
     work: list[tuple[int, int]] = []
 
     async def spy(self: Folding, shard: int, last: bytes, added: Sum) -> bool:
@@ -211,7 +211,7 @@ def test_counters_whose_time_has_come_do_not_begin(fresh: Fresh) -> None:
     with fresh() as here, here.raw() as raw:
         for key, keep in ((old, 1), (new, 60)):
             one = additions({key: {0: 1}}, SIZE)
-            here.run(here.store.add(0, {Window(key.digest, key.epoch): Admission(batch_ids(), 60, keep)}, one))
+            here.run(here.store.add(0, {EpochKey(key.digest, key.epoch): Arrivals(batch_ids(), 60, keep)}, one))
         begun, _ = raw.time()
         soon(lambda: raw.time()[0] > begun + 1, "the time of the first key")
         assert here.run(counters(here.store, new))[0] == 1
@@ -227,7 +227,7 @@ def test_counters_without_room_leave_deltas_waiting(fresh: Fresh) -> None:
         limit = raw.config_get("proto-max-bulk-len")["proto-max-bulk-len"]
         raw.config_set("proto-max-bulk-len", "1mb")
         some = additions({key: {0: 1, size - 1: 1}}, size)
-        here.run(here.store.add(0, {Window(key.digest, key.epoch): admission(batch_ids())}, some))
+        here.run(here.store.add(0, {EpochKey(key.digest, key.epoch): admission(batch_ids())}, some))
         with pytest.raises(StoreError) as caught:
             here.run(here.store.fold(0))
         assert caught.type is StoreError, "this does not pass by itself"
@@ -298,7 +298,7 @@ def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: 
     key = fresh_key()
     names = ["deniable:{0}:deltas", f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"]
     before: dict[str, bytes] = {}
-    run = Servers.run
+    run = Places.run
 
     def fold_elsewhere() -> None:
         async def fold() -> None:
@@ -309,9 +309,9 @@ def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: 
         with here.raw() as raw:
             before.update({name: raw.dump(name) for name in names})
         asyncio.run(fold())
-        monkeypatch.setattr(Servers, "run", look_and_take_over)
+        monkeypatch.setattr(Places, "run", look_and_take_over)
 
-    async def look_and_take_over(self: Servers, script: Script, *arguments: Any) -> Any:
+    async def look_and_take_over(self: Places, script: Script, *arguments: Any) -> Any:
         assert script is folding._LOOK
         monkeypatch.undo()
         found = await run(self, script, *arguments)
@@ -327,7 +327,7 @@ def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: 
     in_between(monkeypatch, folding, "add_up", fold_elsewhere)
     here.run(here.store.fold(0))
     assert before
-    assert Servers.run is run, "another server has taken over"
+    assert Places.run is run, "another server has taken over"
     assert here.run(counters(here.store, key))[0] == 15
 
 

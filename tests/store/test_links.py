@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from redis.crc import key_slot
 
-from deniable_aggregator.store import CounterKey, Durability, Level, Store, StoreUnavailable, StoreUnfit
+from deniable_aggregator.store import CounterKey, Durability, Promise, Store, StoreUnavailable, StoreUnfit
 from support.aggregator_store import additions, admission, batch_ids, window_of
 from support.servers import Cluster, cluster, sentinel, server
 from support.waiting import soon
@@ -47,7 +47,7 @@ def test_shards_are_spread_over_a_cluster(nodes: Cluster) -> None:
     key = KEY._replace(digest=2)
 
     async def check() -> None:
-        store = Store(nodes.url, shards=SHARDS, durability=Durability(Level.REPLICATED))
+        store = Store(nodes.url, shards=SHARDS, durability=Durability(Promise.REPLICATED))
         await store.open()
         await store.ping()
         for _ in range(60):
@@ -142,7 +142,7 @@ def test_a_primary_that_dies_is_followed_by_its_replica(nodes: Cluster) -> None:
     slot = key_slot(b"{1}")
 
     async def check() -> None:
-        store = Store(nodes.url, shards=SHARDS, durability=Durability(Level.REPLICATED))
+        store = Store(nodes.url, shards=SHARDS, durability=Durability(Promise.REPLICATED))
         await store.open()
         for _ in range(5):
             await add(store, key, shard=1)
@@ -170,7 +170,7 @@ def test_sentinel_names_the_primary(tmp_path: Path) -> None:
 
     async def check() -> None:
         url = f"redis+sentinel://127.0.0.1:{judge.port}/main"
-        store = Store(url, durability=Durability(Level.REPLICATED))
+        store = Store(url, durability=Durability(Promise.REPLICATED))
         await store.open()
         for _ in range(3):
             await add(store, KEY)

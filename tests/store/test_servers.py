@@ -6,7 +6,7 @@ import pytest
 
 from deniable_aggregator.store import Durability, StoreError, StoreFull, StoreUnavailable
 from deniable_aggregator.store.links import Command, link_to
-from deniable_aggregator.store.servers import Servers, packed
+from deniable_aggregator.store.servers import Places, packed
 from support.aggregator_store import Fresh, Place
 
 WRITE: Command = ("SET", "a", 1)
@@ -16,7 +16,7 @@ def refused(here: Place, *command: bytes | str | int) -> StoreError:
     """The error that a command ends with."""
 
     async def ask() -> None:
-        servers = Servers(link_to(here.url, 5.0), Durability())
+        servers = Places(link_to(here.url, 5.0), Durability())
         try:
             await servers.ask(b"a", command)
         finally:

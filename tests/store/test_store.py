@@ -15,13 +15,13 @@ from redis import Redis
 from redis.exceptions import ResponseError
 
 from deniable_aggregator.store import (
-    Admission,
+    Arrivals,
     CounterKey,
+    EpochKey,
     ShardMismatch,
     Store,
     StoreFull,
     StoreUnavailable,
-    Window,
 )
 from deniable_aggregator.store import store as store_module
 from support.aggregator_proxy import proxied
@@ -61,7 +61,7 @@ def test_what_was_never_counted_is_none(here: Place) -> None:
 def test_a_known_id_changes_nothing(here: Place) -> None:
     """When one id is known, it is returned, and neither counters nor the other ids are touched."""
     key = fresh_key()
-    window = Window(key.digest, key.epoch)
+    window = EpochKey(key.digest, key.epoch)
     old, new = batch_ids(2)
     assert here.run(add(here.store, key, {1: 1}, [old])) == set()
     assert here.run(add(here.store, key, {1: 1, 2: 1}, [new, old])) == {(window, old)}
@@ -74,7 +74,7 @@ def test_an_id_is_known_in_its_window_only(here: Place) -> None:
     key = fresh_key()
     later = key._replace(epoch=key.epoch + 1)
     ids = batch_ids()
-    windows = [Window(k.digest, k.epoch) for k in (key, later)]
+    windows = [EpochKey(k.digest, k.epoch) for k in (key, later)]
     assert here.run(add(here.store, key, {0: 1}, ids)) == set()
     both = {window: admission(ids) for window in windows}
     amounts = additions({key: {0: 1}, later: {0: 1}}, SIZE)
@@ -88,7 +88,7 @@ def test_thousands_of_ids_at_once(here: Place) -> None:
     ids = batch_ids(20_000)
     assert here.run(add(here.store, key, {0: 20_000}, ids)) == set()
     known = here.run(add(here.store, key, {0: 2}, [batch_ids()[0], ids[11_111]]))
-    assert known == {(Window(key.digest, key.epoch), ids[11_111])}
+    assert known == {(EpochKey(key.digest, key.epoch), ids[11_111])}
 
 
 amounts_of_a_round = st.dictionaries(
@@ -110,7 +110,7 @@ def test_addition_is_exact(here: Place, rounds: list[dict[int, int]]) -> None:
     for amounts in rounds:
         for counter, amount in amounts.items():
             expected[counter] += amount
-        window = Window(keys[0].digest, keys[0].epoch)
+        window = EpochKey(keys[0].digest, keys[0].epoch)
         keys[1] = keys[1]._replace(digest=keys[0].digest)
         here.run(here.store.add(0, {window: admission(batch_ids())}, additions(dict.fromkeys(keys, amounts), SIZE)))
     for key in keys:
@@ -120,7 +120,7 @@ def test_addition_is_exact(here: Place, rounds: list[dict[int, int]]) -> None:
 def test_few_changes_of_many_counters_are_cheap(here: Place) -> None:
     """Adding to four of 65,536 counters, and folding that, writes less than a kilobyte to the append-only file."""
     key = fresh_key()
-    window = Window(key.digest, key.epoch)
+    window = EpochKey(key.digest, key.epoch)
     size = 65_536
     few = additions({key: {5: 1, 6: 1, 30_000: 1, size - 1: 1}}, size)
     (file,) = (here.data_dir / "appendonlydir").glob("*.incr.aof")
@@ -159,7 +159,7 @@ def test_the_names_of_the_keys(fresh: Fresh) -> None:
 def test_everything_has_a_time_to_live(fresh: Fresh) -> None:
     """Ids, deltas and counters live as long as they are told; they may be told to live longer, never shorter."""
     key = fresh_key()
-    window = Window(key.digest, key.epoch)
+    window = EpochKey(key.digest, key.epoch)
     with fresh() as here, here.raw() as raw:
         for remember, keep, lives, kept in (
             (1000, 5000, 1000, 5000),
@@ -167,7 +167,7 @@ def test_everything_has_a_time_to_live(fresh: Fresh) -> None:
             (2000, 6000, 2000, 6000),
         ):
             one = additions({key: {0: 1}}, SIZE)
-            here.run(here.store.add(0, {window: Admission(batch_ids(), remember, keep)}, one))
+            here.run(here.store.add(0, {window: Arrivals(batch_ids(), remember, keep)}, one))
             assert lives - 2 <= raw.ttl(f"deniable:{{0}}:seen:{key.digest:016x}.{key.epoch}") <= lives
             assert kept - 2 <= raw.ttl("deniable:{0}:deltas") <= kept
         here.run(here.store.fold(0))
@@ -274,7 +274,7 @@ def test_a_lost_reply_is_not_asked_for_again(here: Place) -> None:
 def test_shards_add_up(fresh: Fresh) -> None:
     """Batches are spread over the shards by their ids, and reading adds the shards."""
     key = fresh_key()
-    window = Window(key.digest, key.epoch)
+    window = EpochKey(key.digest, key.epoch)
     with fresh(shards=3) as here:
         used = set()
         for batch_id in batch_ids(60):

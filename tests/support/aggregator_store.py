@@ -15,13 +15,13 @@ from redis import Redis
 
 from deniable_aggregator.store import (
     Additions,
-    Admission,
+    Arrivals,
     CounterKey,
     Durability,
     EmbeddedStore,
-    Level,
+    EpochKey,
+    Promise,
     Store,
-    Window,
 )
 from support.servers import REDIS, server
 
@@ -103,7 +103,7 @@ def redis_place(data_dir: Path, shards: int = 1) -> Iterator[Place]:
         server(data_dir, "--unixsocket", f"{room}/redis.sock", binary=REDIS),
     ):
         url = f"unix://{room}/redis.sock"
-        store = Store(url, shards=shards, durability=Durability(Level.FSYNC))
+        store = Store(url, shards=shards, durability=Durability(Promise.FSYNC))
         try:
             runner.run(store.open())
             yield Place(runner, url, data_dir, store)
@@ -116,9 +116,9 @@ def batch_ids(count: int = 1) -> list[bytes]:
     return [os.urandom(16) for _ in range(count)]
 
 
-def admission(ids: Iterable[bytes], remember: int = 1000, keep: int = 5000) -> Admission:
+def admission(ids: Iterable[bytes], remember: int = 1000, keep: int = 5000) -> Arrivals:
     """An admission of batches."""
-    return Admission(list(ids), remember, keep)
+    return Arrivals(list(ids), remember, keep)
 
 
 def additions(amounts: Mapping[CounterKey, Mapping[int, int]], size: int = SIZE) -> Additions:
@@ -128,9 +128,9 @@ def additions(amounts: Mapping[CounterKey, Mapping[int, int]], size: int = SIZE)
     return Additions.checked(list(amounts), [size] * len(amounts), key, counter, amount)
 
 
-def window_of(key: CounterKey) -> Window:
+def window_of(key: CounterKey) -> EpochKey:
     """The window that a key belongs to."""
-    return Window(key.digest, key.epoch)
+    return EpochKey(key.digest, key.epoch)
 
 
 def fresh_key(column: int = 0) -> CounterKey:
@@ -140,7 +140,7 @@ def fresh_key(column: int = 0) -> CounterKey:
 
 async def add(
     store: Store, key: CounterKey, amounts: dict[int, int], ids: list[bytes] | None = None
-) -> set[tuple[Window, bytes]]:
+) -> set[tuple[EpochKey, bytes]]:
     """Add amounts to one key."""
     return await store.add(0, {window_of(key): admission(ids or batch_ids())}, additions({key: amounts}))
 

@@ -9,6 +9,7 @@ words:
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import struct
 import threading
@@ -61,16 +62,29 @@ class Attacker:
     address: str = ""
     arrivals: list[Arrival] = field(default_factory=list)
     _open: list[socket.socket] = field(default_factory=list)
+    _serving: int = 0
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _server: socket.socket | None = None
 
     def listen(self, server: socket.socket) -> None:
         """Take connections until the socket is closed, and each in a thread of its own."""
+        self._server = server
         while True:
             try:
-                taken, _ = server.accept()
-            except OSError:
+                select.select([server], [], [])
+                with self._turn:
+                    taken, _ = server.accept()
+                    self._serving += 1
+            except (OSError, ValueError):
                 return
             self._open.append(taken)
             threading.Thread(target=self._serve, args=(taken, len(self._open)), daemon=True).start()
+
+    def is_done(self) -> bool:
+        """Whether all that was sent has been seen: a device that has given up is then not taken for the next one."""
+        with self._turn:
+            assert self._server
+            return not self._serving and not select.select([self._server], [], [], 0)[0]
 
     def close(self) -> None:
         """Break all connections."""
@@ -78,6 +92,13 @@ class Attacker:
             each.close()
 
     def _serve(self, taken: socket.socket, number: int) -> None:
+        try:
+            self._hear(taken, number)
+        finally:
+            with self._turn:
+                self._serving -= 1
+
+    def _hear(self, taken: socket.socket, number: int) -> None:
         with contextlib.suppress(OSError), taken, taken.makefile("rb") as said:
             said.read(len(_PREFACE))
             taken.sendall(_frame(_SETTINGS))

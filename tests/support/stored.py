@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection
-from deniable_aggregator.store import Additions, Admission, CounterKey, EmbeddedStore, Store, StoreError, Window
+from deniable_aggregator.store import Additions, Arrivals, CounterKey, EmbeddedStore, EpochKey, Store, StoreError
 from support.waiting import PATIENCE
 
 __all__ = ["answers", "put", "stored", "stored_in"]
@@ -72,7 +72,7 @@ async def put(
         counter=np.concatenate([np.arange(len(own)) for own in amounts]),
         amount=np.concatenate(amounts),
     )
-    window = Window(collection.digest, epoch)
+    window = EpochKey(collection.digest, epoch)
     ids = [os.urandom(16) for _ in range(batches)]
-    known = await store.add(0, {window: Admission(ids, _KEPT_SECONDS, _KEPT_SECONDS)}, additions)
+    known = await store.add(0, {window: Arrivals(ids, _KEPT_SECONDS, _KEPT_SECONDS)}, additions)
     assert not known

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from redis.crc import key_slot
 
-from deniable_aggregator.store import Durability, Level, Store
+from deniable_aggregator.store import Durability, Promise, Store
 from support.aggregator_clients import Fleet
 from support.aggregator_server import EPOCH, connected, serving
 from support.servers import Cluster, cluster
@@ -20,7 +20,7 @@ from support.waiting import soon
 SHARDS = 6
 DEVICES = 16
 DEEP = [pytest.mark.deep, pytest.mark.timeout(3600)]
-REPLICATED = Durability(Level.REPLICATED, patience=1.0)
+REPLICATED = Durability(Promise.REPLICATED, patience=1.0)
 
 
 @pytest.fixture

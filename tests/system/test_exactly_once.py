@@ -23,7 +23,7 @@ from deniable import Collection
 from deniable.payload import Symbol
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.ingest import Calendar, Layout
-from deniable_aggregator.store import CounterKey, EmbeddedStore, Store, Window
+from deniable_aggregator.store import CounterKey, EmbeddedStore, EpochKey, Store
 from support.aggregator_clients import Fleet
 from support.aggregator_proxy import proxied
 from support.aggregator_server import DAY, Client, request, serving, store_of
@@ -209,7 +209,7 @@ def test_what_is_repeated_is_known_for_as_long_as_it_is_taken(tmp_path: Path) ->
                 clock.now = (epoch + 1 + random.random()) * length
                 assert all(await asyncio.gather(*(random.choice(clients).submit(batch) for batch in batches)))
                 taken = (epoch + 2) * length - clock.now
-                (remembered,) = await store.remembered([Window(layout.digest, epoch)])
+                (remembered,) = await store.remembered([EpochKey(layout.digest, epoch)])
                 assert remembered
                 assert remembered > taken + length / 2
                 clock.now = (epoch + 2) * length
@@ -234,7 +234,7 @@ def test_ids_are_forgotten(tmp_path: Path) -> None:
             batch = request((0, 1), epoch=7, segment=0, collection_digest=layout.digest)
             assert await one.submit(batch) is False
             clock.now = 9.0
-            window = [Window(layout.digest, 7)]
+            window = [EpochKey(layout.digest, 7)]
             while await store.remembered(window) != [None]:
                 assert (await other.refused(batch)).reason == "EPOCH_TOO_OLD"
                 await asyncio.sleep(0.05)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
-from deniable_aggregator.store import Cell, Counted, Store, Window
+from deniable_aggregator.store import Cell, Counted, EpochKey, Store
 
 __all__ = ["Counters", "EpochCounters", "Segments"]
 
@@ -71,7 +71,7 @@ class Counters:
     def __init__(self, store: Store, most_bytes: int = _MOST_BYTES) -> None:
         self._store = store
         self._most_bytes = most_bytes
-        self._epochs: OrderedDict[Window, EpochCounters] = OrderedDict()
+        self._epochs: OrderedDict[EpochKey, EpochCounters] = OrderedDict()
         self._size = 0
         self._reading = asyncio.Lock()
 
@@ -91,12 +91,12 @@ class Counters:
             found = []
             versions = await self.versions(collection, epochs) if versions is None else versions
             for epoch, version in zip(epochs, versions, strict=True):
-                found.append(self._at(Window(collection.digest, epoch), version))
+                found.append(self._at(EpochKey(collection.digest, epoch), version))
             await self._fill(collection, metrics, epochs, found)
             self._shrink()
         return found
 
-    def _at(self, window: Window, version: int) -> EpochCounters:
+    def _at(self, window: EpochKey, version: int) -> EpochCounters:
         kept = self._epochs.pop(window, None)
         if kept is None or kept.version != version:
             self._size -= kept.size if kept else 0

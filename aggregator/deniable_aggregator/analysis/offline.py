@@ -11,8 +11,8 @@ from deniable import Metric, Report
 from deniable.wire.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.answers import Estimate, Target, answer
 from deniable_aggregator.ingest import Layout
-from deniable_aggregator.ingest.rows import Batch, Rows, Table
-from deniable_aggregator.store import KEY, Window
+from deniable_aggregator.ingest.rows import Batch, Lookup, Rows
+from deniable_aggregator.store import KEY, EpochKey
 
 __all__ = ["accumulate", "added", "estimate"]
 
@@ -42,8 +42,8 @@ def added(metric: Metric, rows: bytes, wide_rows: Sequence[tuple[int, bytes]]) -
     """The counters of the metric's columns from rows as they travel, but for columns that are counted from 0."""
     counters = [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
     if rows or wide_rows:
-        table = Table(Layout(metric.name, 0, 1, 1, tuple((metric.name, column.shape) for column in metric.columns)))
-        additions = Rows([Batch(b"", table, Window(0, 0), 0, rows, wide_rows)]).additions(np.array([True]))
+        table = Lookup(Layout(metric.name, 0, 1, 1, tuple((metric.name, column.shape) for column in metric.columns)))
+        additions = Rows([Batch(b"", table, EpochKey(0, 0), 0, rows, wide_rows)]).additions(np.array([True]))
         column = np.asarray(additions.keys, dtype=KEY)["column"][additions.key]
         for place, into in enumerate(counters):
             mine = column == place

@@ -73,13 +73,13 @@ def _add_access(parser: Parser) -> None:
 
 
 def _durability(text: str) -> Durability:
-    from deniable_aggregator.store import Durability, Level
+    from deniable_aggregator.store import Durability, Promise
 
     level, colon, replicas = text.partition(":")
     try:
-        if colon and level != Level.REPLICATED.value:
+        if colon and level != Promise.REPLICATED.value:
             raise ValueError(text)
-        return Durability(Level(level), int(replicas) if colon else 1)
+        return Durability(Promise(level), int(replicas) if colon else 1)
     except ValueError:
         raise argparse.ArgumentTypeError(f"is memory, fsync, replicated or replicated:N, not {text!r}") from None
 
@@ -91,9 +91,9 @@ def run(options: Any) -> None:
     from deniable_aggregator.serving.server import Settings
     from deniable_aggregator.serving.sources import Sources
     from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
-    from deniable_aggregator.store import Level
+    from deniable_aggregator.store import Promise
 
-    if options.durability.level is not Level.FSYNC and not options.redis:
+    if options.durability.level is not Promise.FSYNC and not options.redis:
         raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.ingest.admission import Calendar, Door
+from deniable_aggregator.ingest.admission import Admission, Calendar
 from deniable_aggregator.ingest.batcher import Batcher, FlushSettings
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.service import NAME, ReportService
@@ -10,10 +10,10 @@ from deniable_aggregator.ingest.stats import Board, Histogram, IngestStats
 
 __all__ = [
     "NAME",
+    "Admission",
     "Batcher",
     "Board",
     "Calendar",
-    "Door",
     "FlushSettings",
     "Histogram",
     "IngestStats",

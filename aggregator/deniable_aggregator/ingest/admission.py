@@ -24,10 +24,10 @@ from deniable_aggregator.ingest.refusal import (
     epoch_too_old,
     malformed,
 )
-from deniable_aggregator.ingest.rows import ROW_BYTES, Batch, Table
-from deniable_aggregator.store import ID_BYTES, Window
+from deniable_aggregator.ingest.rows import ROW_BYTES, Batch, Lookup
+from deniable_aggregator.store import ID_BYTES, EpochKey
 
-__all__ = ["Calendar", "Door"]
+__all__ = ["Admission", "Calendar"]
 
 _DAY = 86400
 _NO_ROWS: tuple[tuple[int, bytes], ...] = ()
@@ -69,13 +69,13 @@ class _Accepted:
     __slots__ = ("epochs", "second", "table", "windows")
 
     def __init__(self, layout: Layout) -> None:
-        self.table = Table(layout)
+        self.table = Lookup(layout)
         self.second = -1
         self.epochs = range(0)
-        self.windows: dict[int, Window] = {}
+        self.windows: dict[int, EpochKey] = {}
 
 
-class Door:
+class Admission:
     """Looks at the headers of batches."""
 
     def __init__(self, layouts: Iterable[Layout], calendar: Calendar) -> None:
@@ -128,4 +128,4 @@ class Door:
         layout = accepted.table.layout
         accepted.second = int(self._calendar.clock())
         accepted.epochs = self._calendar.accepted(layout)
-        accepted.windows = {epoch: Window(layout.digest, epoch) for epoch in accepted.epochs}
+        accepted.windows = {epoch: EpochKey(layout.digest, epoch) for epoch in accepted.epochs}

@@ -17,7 +17,7 @@ from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.refusal import STORE_UNAVAILABLE, Refusal, malformed
 from deniable_aggregator.ingest.rows import Batch, Rows, faults
 from deniable_aggregator.ingest.wide import BoolArray
-from deniable_aggregator.store import Additions, Admission, Store, Window
+from deniable_aggregator.store import Additions, Arrivals, EpochKey, Store
 
 __all__ = ["Flush", "Outcome", "Stored"]
 
@@ -41,7 +41,7 @@ class Flush:
         """What became of each batch, as far as it is known by now."""
         self._batches = batches
         self._rows = _rows_of(batches)
-        self._new: dict[Window, dict[bytes, int]] = {}
+        self._new: dict[EpochKey, dict[bytes, int]] = {}
         self._repeats: list[tuple[int, int]] = []
         bad = self._rows.malformed()
         for number in bad:
@@ -61,7 +61,7 @@ class Flush:
         try:
             # What is known to the store drops out, and the rest tries again: every round is smaller.
             while self._new:
-                known = await store.add(shard, self._admissions(calendar), self._additions())
+                known = await store.add(shard, self._arrivals(calendar), self._additions())
                 if not known:
                     self._all_stored()
                 for window, batch_id in known:
@@ -85,12 +85,12 @@ class Flush:
             keep[list(ids.values())] = True
         return self._rows.additions(keep)
 
-    def _admissions(self, calendar: Calendar) -> dict[Window, Admission]:
-        admissions = {}
+    def _arrivals(self, calendar: Calendar) -> dict[EpochKey, Arrivals]:
+        arrivals = {}
         for window, ids in self._new.items():
             layout = self._batches[next(iter(ids.values()))].table.layout
-            admissions[window] = Admission(list(ids), *calendar.lifetimes(layout, window.epoch))
-        return admissions
+            arrivals[window] = Arrivals(list(ids), *calendar.lifetimes(layout, window.epoch))
+        return arrivals
 
 
 class _Alone:

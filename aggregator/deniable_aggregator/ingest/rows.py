@@ -26,9 +26,9 @@ from deniable_aggregator.ingest.alone import notes_of
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import Fault
 from deniable_aggregator.ingest.wide import BoolArray, Entries, begins, gather, too_long, wide_bytes
-from deniable_aggregator.store import KEY, Additions, IntArray, KeyArray, Window
+from deniable_aggregator.store import KEY, Additions, EpochKey, IntArray, KeyArray
 
-__all__ = ["ROW_BYTES", "Batch", "Rows", "Table", "faults"]
+__all__ = ["ROW_BYTES", "Batch", "Lookup", "Rows", "faults"]
 
 ROW_BYTES = 8
 """The length of a row."""
@@ -47,7 +47,7 @@ _FEW_SLOTS = 1 << 15
 _NOBODY = np.zeros(0, dtype=np.int64)
 
 
-class Table:
+class Lookup:
     """A layout's columns as arrays. A column that does not exist looks up the entry behind the last."""
 
     def __init__(self, layout: Layout) -> None:
@@ -122,8 +122,8 @@ class Batch(NamedTuple):
     """One device's reports for one epoch, as far as they have been looked at."""
 
     id: bytes
-    table: Table
-    window: Window
+    table: Lookup
+    window: EpochKey
     segment: int
     rows: bytes
     """Whole rows."""
@@ -160,7 +160,7 @@ class Rows:
 class _Sheet:
     """All rows of a flush that answer one layout. Batches are counted from 0 here; `numbers` are the flush's."""
 
-    def __init__(self, table: Table, numbers: IntArray, batches: Sequence[Batch]) -> None:
+    def __init__(self, table: Lookup, numbers: IntArray, batches: Sequence[Batch]) -> None:
         self.table = table
         self._numbers = numbers
         groups: dict[tuple[int, int], int] = {}

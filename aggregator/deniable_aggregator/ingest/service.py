@@ -21,7 +21,7 @@ from deniable.v1.report_service_pb2 import (
     SubmitReportsRequest,
     SubmitReportsResponse,
 )
-from deniable_aggregator.ingest.admission import Door
+from deniable_aggregator.ingest.admission import Admission
 from deniable_aggregator.ingest.batcher import Batcher, Ticket
 from deniable_aggregator.ingest.bounds import Bound
 from deniable_aggregator.ingest.ending import refuse
@@ -50,7 +50,7 @@ _TOO_MANY = malformed([("batches", f"a message has 1 to {_MOST_OF_A_MESSAGE}")])
 class ReportService:
     """Takes batches over gRPC."""
 
-    def __init__(self, door: Door, batcher: Batcher, stats: IngestStats) -> None:
+    def __init__(self, door: Admission, batcher: Batcher, stats: IngestStats) -> None:
         self._door = door
         self._batcher = batcher
         self._stats = stats

@@ -24,10 +24,10 @@ from grpc_reflection.v1alpha import reflection
 from deniable.collection import Collection
 from deniable_aggregator.ingest import (
     NAME,
+    Admission,
     Batcher,
     Board,
     Calendar,
-    Door,
     FlushSettings,
     IngestStats,
     Layout,
@@ -40,7 +40,7 @@ from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.connections import Guard, places
 from deniable_aggregator.serving.giving_back import Memory
 from deniable_aggregator.serving.health import Health
-from deniable_aggregator.store import Durability, EmbeddedStore, Level, Store, StoreError
+from deniable_aggregator.store import Durability, EmbeddedStore, Promise, Store, StoreError
 
 __all__ = ["AddService", "Aggregator", "Attachment", "Server", "Settings", "ended", "fastest_loop", "layout_of"]
 
@@ -52,7 +52,7 @@ AddService = Callable[[grpc.aio.Server, Store], str]
 Attachment = Callable[["Aggregator"], contextlib.AbstractAsyncContextManager[None]]
 """What runs beside a server on its loop, from when it listens to when it drains: the web site, for one."""
 
-_SYNCED = Durability(Level.FSYNC)
+_SYNCED = Durability(Promise.FSYNC)
 _STORE_CHECK_SECONDS = 0.5
 _CANCEL_SECONDS = 0.1
 _MOST_CALLS = 32_000
@@ -196,7 +196,7 @@ class Server:
         self._calls = Calls(1, Conduct(self._expel))
         self._message_bytes = 0
         self._grpc: list[grpc.aio.Server] = []
-        self._door: Door | None = None
+        self._door: Admission | None = None
         self._reports: ReportService | None = None
         self._store: Store | None = None
         self._names: tuple[str, ...] = ()
@@ -285,7 +285,7 @@ class Server:
     async def _listen(self) -> None:
         settings = self._settings
         batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
-        self._door = Door(self._layouts, settings.calendar)
+        self._door = Admission(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
         self._message_bytes = most_bytes(self._door.bound)
         self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), Conduct(self._expel))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
-from deniable_aggregator.store.durability import Durability, Level
+from deniable_aggregator.store.durability import Durability, Promise
 from deniable_aggregator.store.embedded import EmbeddedStore
 from deniable_aggregator.store.errors import (
     CounterOverflow,
@@ -15,15 +15,15 @@ from deniable_aggregator.store.errors import (
     StoreUnavailable,
     StoreUnfit,
 )
-from deniable_aggregator.store.keys import CounterKey, Window
+from deniable_aggregator.store.keys import CounterKey, EpochKey
 from deniable_aggregator.store.reading import Cell, Counted
-from deniable_aggregator.store.store import ID_BYTES, Admission, Store, StoreStatus
+from deniable_aggregator.store.store import ID_BYTES, Arrivals, Store, StoreStatus
 
 __all__ = [
     "ID_BYTES",
     "KEY",
     "Additions",
-    "Admission",
+    "Arrivals",
     "Cell",
     "Counted",
     "CounterKey",
@@ -32,9 +32,10 @@ __all__ = [
     "Durability",
     "EmbeddedStore",
     "EmbeddedStoreFailed",
+    "EpochKey",
     "IntArray",
     "KeyArray",
-    "Level",
+    "Promise",
     "ShardMismatch",
     "Store",
     "StoreError",
@@ -42,5 +43,4 @@ __all__ = [
     "StoreStatus",
     "StoreUnavailable",
     "StoreUnfit",
-    "Window",
 ]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.store.errors import CounterOverflow
-from deniable_aggregator.store.keys import CounterKey, Window
+from deniable_aggregator.store.keys import CounterKey, EpochKey
 
 __all__ = ["KEY", "NONCE_BYTES", "Additions", "IntArray", "KeyArray", "Sum", "add_up", "delta_of"]
 
@@ -87,7 +87,7 @@ class Additions(NamedTuple):
             raise ValueError("an entry lies outside of its key's counters")
         return cls(np.array(keys, dtype=KEY), np.array(sizes), np.bincount(key), counter, amount)
 
-    def delta(self, keep: Mapping[Window, int]) -> bytes:
+    def delta(self, keep: Mapping[EpochKey, int]) -> bytes:
         """These as bytes; for so many seconds from now each window's counters are kept if they begin with these."""
         now = int(time.time())
         if len(keep) == 1:

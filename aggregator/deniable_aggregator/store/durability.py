@@ -20,10 +20,10 @@ from redis.exceptions import ResponseError
 from deniable_aggregator.store.errors import StoreUnavailable, StoreUnfit
 from deniable_aggregator.store.links import Command, Link
 
-__all__ = ["Durability", "Level"]
+__all__ = ["Durability", "Promise"]
 
 
-class Level(Enum):
+class Promise(Enum):
     """How much is waited for."""
 
     MEMORY = "memory"
@@ -35,7 +35,7 @@ class Level(Enum):
 class Durability:
     """What is waited for."""
 
-    level: Level = Level.MEMORY
+    level: Promise = Promise.MEMORY
     replicas: int = 1
     """How many replicas have to have it, where it is replicated."""
     patience: float = 2.0
@@ -50,9 +50,9 @@ class Durability:
     async def wait(self, link: Link) -> tuple[Command, ...]:
         """The command to wait with, after a script and on its connection; a StoreUnfit where that can not be."""
         milliseconds = int(self.patience * 1000)
-        if self.level is Level.REPLICATED:
+        if self.level is Promise.REPLICATED:
             return (("WAIT", self.replicas, milliseconds),)
-        if self.level is Level.MEMORY:
+        if self.level is Promise.MEMORY:
             return ()
         knows = True
         for probe, settings in await link.ask_everywhere(("WAITAOF", 0, 0, 1), ("CONFIG", "GET", "append*")):
@@ -74,9 +74,9 @@ class Durability:
         """Raise a StoreUnavailable unless the reply to the command says that the batch has got so far."""
         if isinstance(reply, ResponseError):
             raise StoreUnavailable(str(reply))
-        reached = reply if self.level is Level.REPLICATED else reply[0]
-        if reached < (self.replicas if self.level is Level.REPLICATED else 1):
-            where = "replicas" if self.level is Level.REPLICATED else "the disk"
+        reached = reply if self.level is Promise.REPLICATED else reply[0]
+        if reached < (self.replicas if self.level is Promise.REPLICATED else 1):
+            where = "replicas" if self.level is Promise.REPLICATED else "the disk"
             raise StoreUnavailable(f"what was stored has not reached {where} within {self.patience:g} seconds")
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from deniable_aggregator.store.additions import NONCE_BYTES, Sum, add_up
 from deniable_aggregator.store.keys import counts_name, deltas_name
-from deniable_aggregator.store.servers import Script, Servers, packed
+from deniable_aggregator.store.servers import Places, Script, packed
 
 __all__ = ["Folding"]
 
@@ -40,7 +40,7 @@ _HEAD, _LOOK, _FOLD = (Script(name) for name in ("head", "look", "fold"))
 class Folding:
     """Folds the deltas of a store's shards."""
 
-    def __init__(self, servers: Servers) -> None:
+    def __init__(self, servers: Places) -> None:
         self._servers = servers
         self._together = _MOST_DELTAS
         self._turns = asyncio.Semaphore(_AT_ONCE)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 __all__ = [
     "SHARDS_KEY",
     "CounterKey",
-    "Window",
+    "EpochKey",
     "counts_begin",
     "counts_name",
     "deltas_name",
@@ -25,7 +25,7 @@ SHARDS_KEY = b"deniable:shards"
 """Where the store keeps the number of shards that its counters were begun with."""
 
 
-class Window(NamedTuple):
+class EpochKey(NamedTuple):
     """One epoch of one collection."""
 
     digest: int
@@ -43,7 +43,7 @@ class CounterKey(NamedTuple):
 
 # The shard is the hash tag: all keys of one shard lie in one slot of a cluster, within reach of one script.
 @lru_cache(maxsize=4096)
-def seen_name(shard: int, window: Window) -> bytes:
+def seen_name(shard: int, window: EpochKey) -> bytes:
     """The set of the ids that a shard knows of a window."""
     return b"deniable:{%d}:seen:%016x.%d" % (shard, window.digest, window.epoch)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from deniable_aggregator.store.additions import IntArray
 from deniable_aggregator.store.keys import counts_begin, seen_begin
-from deniable_aggregator.store.servers import Script, Servers, packed
+from deniable_aggregator.store.servers import Places, Script, packed
 
 __all__ = ["Cell", "Counted", "Reading"]
 
@@ -59,7 +59,7 @@ class _Piece(NamedTuple):
 class Reading:
     """Reads from the shards of a store; what waits in them has been folded before."""
 
-    def __init__(self, servers: Servers, shards: int) -> None:
+    def __init__(self, servers: Places, shards: int) -> None:
         self._servers = servers
         self._shards = shards
 

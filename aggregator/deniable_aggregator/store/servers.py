@@ -29,7 +29,7 @@ from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import StoreError, StoreFull, StoreUnavailable, StoreUnfit
 from deniable_aggregator.store.links import Command, Link
 
-__all__ = ["Script", "Servers", "packed"]
+__all__ = ["Places", "Script", "packed"]
 
 _PASSING = (ClusterDownError, ReadOnlyError, TryAgainError)
 _PASSING_WORDS = {"BUSY", "NOREPLICAS"}
@@ -45,7 +45,7 @@ class Script:
         self.digest = hashlib.sha1(self.text, usedforsecurity=False).hexdigest()
 
 
-class Servers:
+class Places:
     """Whatever servers a link leads to."""
 
     def __init__(self, link: Link, durability: Durability) -> None:

@@ -23,12 +23,12 @@ from deniable_aggregator.store.additions import Additions, IntArray
 from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnavailable
 from deniable_aggregator.store.folding import Folding
-from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, Window, counts_name, deltas_name, seen_name
+from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, EpochKey, counts_name, deltas_name, seen_name
 from deniable_aggregator.store.links import link_to
 from deniable_aggregator.store.reading import Cell, Counted, Reading
-from deniable_aggregator.store.servers import Script, Servers, packed
+from deniable_aggregator.store.servers import Places, Script, packed
 
-__all__ = ["ID_BYTES", "Admission", "Store", "StoreStatus"]
+__all__ = ["ID_BYTES", "Arrivals", "Store", "StoreStatus"]
 
 ID_BYTES = 16
 """The length of a batch's id."""
@@ -45,7 +45,7 @@ _MOST_DELTAS = 10_000
 _ADD = Script("add")
 
 
-class Admission(NamedTuple):
+class Arrivals(NamedTuple):
     """The new batches of one window, and how long what they leave behind is kept."""
 
     ids: Sequence[bytes]
@@ -83,7 +83,7 @@ class Store:
         if not 1 <= shards <= 1024:
             raise ValueError(f"there are 1 to 1024 shards, not {shards}")
         self.shards = shards
-        self._servers = Servers(link_to(url, timeout), durability)
+        self._servers = Places(link_to(url, timeout), durability)
         self._folding = Folding(self._servers)
         self._reading = Reading(self._servers, shards)
 
@@ -117,17 +117,17 @@ class Store:
         return int.from_bytes(batch_id, "big") % self.shards
 
     async def add(
-        self, shard: int, admissions: Mapping[Window, Admission], additions: Additions
-    ) -> set[tuple[Window, bytes]]:
+        self, shard: int, arrivals: Mapping[EpochKey, Arrivals], additions: Additions
+    ) -> set[tuple[EpochKey, bytes]]:
         """Remember the ids and add the counters; or, if any id is known, change nothing and return those."""
-        windows = list(admissions)
+        windows = list(arrivals)
         known: list[Any] = await self._servers.run(
             _ADD,
             [deltas_name(shard), *(seen_name(shard, window) for window in windows)],
-            packed([(len(admission.ids), admission.remember) for admission in admissions.values()]),
-            _joined(admissions.values()),
-            additions.delta({window: admission.keep for window, admission in admissions.items()}),
-            max(admission.keep for admission in admissions.values()),
+            packed([(len(own.ids), own.remember) for own in arrivals.values()]),
+            _joined(arrivals.values()),
+            additions.delta({window: own.keep for window, own in arrivals.items()}),
+            max(own.keep for own in arrivals.values()),
             _MOST_DELTAS,
             int(self._servers.waits),
             durably=True,
@@ -162,12 +162,12 @@ class Store:
         """What `batches` says, for many epochs of one collection."""
         return await self._reading.batches(digest, epochs)
 
-    async def batches(self, windows: Sequence[Window]) -> list[int]:
+    async def batches(self, windows: Sequence[EpochKey]) -> list[int]:
         """How many batches of each window are remembered: another number wherever counters have changed since."""
         counted = await self._of_all_shards(partial(self._seen, "SCARD", windows))
         return [sum(each) for each in zip(*counted, strict=True)]
 
-    async def remembered(self, windows: Sequence[Window]) -> list[int | None]:
+    async def remembered(self, windows: Sequence[EpochKey]) -> list[int | None]:
         """For how many seconds the ids of each window are remembered yet, at the least; None where there are none."""
         left = await self._of_all_shards(partial(self._seen, "TTL", windows))
         return [min((seconds for seconds in each if seconds >= 0), default=None) for each in zip(*left, strict=True)]
@@ -201,7 +201,7 @@ class Store:
             values += found
         return values
 
-    async def _seen(self, command: str, windows: Sequence[Window], shard: int) -> list[int]:
+    async def _seen(self, command: str, windows: Sequence[EpochKey], shard: int) -> list[int]:
         """What a command says of a shard's sets of ids."""
         names = [seen_name(shard, window) for window in windows]
         return await self._servers.ask(deltas_name(shard), *((command, name) for name in names)) if names else []
@@ -211,11 +211,11 @@ def _info(reply: bytes) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition(":") for line in reply.decode().splitlines())}
 
 
-def _joined(admissions: Iterable[Admission]) -> bytes:
+def _joined(arrivals: Iterable[Arrivals]) -> bytes:
     blobs = []
-    for admission in admissions:
-        blob = b"".join(admission.ids)
-        if not blob or len(blob) != ID_BYTES * len(set(admission.ids)):
+    for own in arrivals:
+        blob = b"".join(own.ids)
+        if not blob or len(blob) != ID_BYTES * len(set(own.ids)):
             raise ValueError(f"a window has ids of {ID_BYTES} bytes, and each of them once")
         blobs.append(blob)
     return b"".join(blobs)

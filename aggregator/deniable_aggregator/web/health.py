@@ -9,7 +9,7 @@ from typing import Any
 
 from deniable_aggregator.ingest import IngestStats, Layout
 from deniable_aggregator.serving.server import Aggregator
-from deniable_aggregator.store import StoreError, StoreStatus, Window
+from deniable_aggregator.store import EpochKey, StoreError, StoreStatus
 
 __all__ = ["Fleet", "Health", "State"]
 
@@ -57,7 +57,7 @@ class Health:
     async def _fleet(self, layout: Layout) -> Fleet:
         calendar, store = self._server.calendar, self._server.store
         accepted = calendar.accepted(layout)
-        windows = [Window(layout.digest, epoch) for epoch in accepted]
+        windows = [EpochKey(layout.digest, epoch) for epoch in accepted]
         batches, left = await store.batches(windows), await store.remembered(windows)
         now = calendar.clock()
         ends = [(epoch + 1 + calendar.accept_late) * layout.epoch_seconds - now for epoch in accepted]
