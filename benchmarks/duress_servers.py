@@ -25,9 +25,10 @@ from benchmarks.ingest_servers import COLLECTION_TEXT, say, until_told
 from benchmarks.processes import Running
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.ingest import NAME, Batcher
-from deniable_aggregator.serving import server, workers
+from deniable_aggregator.serving import server
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.sources import Sources
+from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
 from deniable_aggregator.store import Durability, EmbeddedStore, EpochKey, Store
 
 __all__ = ["DATA", "counted", "dear", "plain"]
@@ -125,9 +126,9 @@ def _serve(kind: str, directory: Path, number: int, access: Access) -> None:
     from benchmarks.duress_servers import dear as dearer  # a worker could not import them from __main__
     from benchmarks.duress_servers import plain as as_it_is
 
-    program = workers.Program(settings, Sources((file,)), dearer if kind == "dear" else as_it_is)
-    supervisor = workers.Supervisor(program, number)
-    workers.serve(supervisor, lambda: say(supervisor.port))
+    program = Program(settings, Sources((file,)), dearer if kind == "dear" else as_it_is)
+    supervisor = Supervisor(program, number)
+    serve(supervisor, lambda: say(supervisor.port))
     if behind:
         behind.end()
 

@@ -26,10 +26,10 @@ import grpc
 
 from benchmarks.ingest_servers import COLLECTION_TEXT, batch
 from benchmarks.processes import Running, tree
-from deniable_aggregator.serving import workers
 from deniable_aggregator.serving.answering import answering
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources
+from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
 
 __all__ = ["Found", "attacked", "main", "measure"]
 
@@ -228,8 +228,8 @@ def _serve(directory: Path) -> None:
     file = directory / "metrics.toml"
     file.write_text(COLLECTION_TEXT)
     settings = Settings(listen="127.0.0.1:0", data_dir=directory / "data")
-    supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), answering), 1)
-    workers.serve(supervisor, lambda: print(supervisor.port, flush=True))
+    supervisor = Supervisor(Program(settings, Sources((file,)), answering), 1)
+    serve(supervisor, lambda: print(supervisor.port, flush=True))
 
 
 def main() -> int:

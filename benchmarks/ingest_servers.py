@@ -31,8 +31,9 @@ from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.ingest import NAME, ReportService
 from deniable_aggregator.planning.fleet import reported
-from deniable_aggregator.serving import server, workers
+from deniable_aggregator.serving import server
 from deniable_aggregator.serving.sources import Sources
+from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
 from deniable_aggregator.store import EmbeddedStore
 
 __all__ = [
@@ -137,8 +138,8 @@ def _whole(directory: Path, number: int) -> None:
     from benchmarks.ingest_servers import nothing as findable  # the desk could not import it from __main__
 
     take_as_new()  # workers are forked from this process
-    supervisor = workers.Supervisor(workers.Program(settings, Sources((file,)), findable), number)
-    workers.serve(supervisor, lambda: say(supervisor.port))
+    supervisor = Supervisor(Program(settings, Sources((file,)), findable), number)
+    serve(supervisor, lambda: say(supervisor.port))
 
 
 async def _listen(handler: Any, port: int) -> tuple[grpc.aio.Server, int]:

@@ -17,8 +17,8 @@ import grpc
 import numpy as np
 
 from deniable import Collection
-from deniable.upload import ONCE
 from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest
+from deniable.wire.upload import ONCE
 from deniable_aggregator.planning.fleet import batches
 from deniable_aggregator.planning.truth import Truth
 

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from deniable.accessor import Accessor
-    from deniable.client import Client, Settings, Status
+    from deniable.client import Client
     from deniable.collection import Budget, Collection, Column, Metric, Report
-    from deniable.consent import Consent
+    from deniable.device.consent import Consent
+    from deniable.device.ledger import Charge
+    from deniable.device.settings import Settings, Status
+    from deniable.device.statefile import state_path
+    from deniable.device.transcript import Entry
     from deniable.epsilon import Epsilon
     from deniable.errors import (
         BudgetExceededError,
@@ -24,10 +28,7 @@ if TYPE_CHECKING:
         StateError,
         UnknownMetricError,
     )
-    from deniable.ledger import Charge
-    from deniable.statefile import state_path
-    from deniable.transcript import Entry
-    from deniable.upload import Credentials
+    from deniable.wire.credentials import Credentials
 
 __all__ = [
     "Accessor",
@@ -56,9 +57,13 @@ __all__ = [
 
 _ROOMS = {
     "accessor": ("Accessor",),
-    "client": ("Client", "Settings", "Status"),
+    "client": ("Client",),
     "collection": ("Budget", "Collection", "Column", "Metric", "Report"),
-    "consent": ("Consent",),
+    "device.consent": ("Consent",),
+    "device.ledger": ("Charge",),
+    "device.settings": ("Settings", "Status"),
+    "device.statefile": ("state_path",),
+    "device.transcript": ("Entry",),
     "epsilon": ("Epsilon",),
     "errors": (
         "BudgetExceededError",
@@ -69,10 +74,7 @@ _ROOMS = {
         "StateError",
         "UnknownMetricError",
     ),
-    "ledger": ("Charge",),
-    "statefile": ("state_path",),
-    "transcript": ("Entry",),
-    "upload": ("Credentials",),
+    "wire.credentials": ("Credentials",),
 }
 _ROOM = {name: room for room, names in _ROOMS.items() for name in names}
 

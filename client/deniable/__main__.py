@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from deniable.consent import Consent
+from deniable.device.consent import Consent
 from deniable.errors import StateError
 from deniable.person import consent, forget, ledger, transcript
 from deniable.person.device import Device, devices, known, look

@@ -19,10 +19,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from deniable import outbox
-from deniable.client import Client, Settings
+from deniable.client import Client
 from deniable.collection import Collection, Report
-from deniable.consent import Consent
+from deniable.device import outbox
+from deniable.device.consent import Consent
+from deniable.device.settings import Settings
 from deniable.payload import PAYLOAD_BITS
 
 __all__ = ["TestClient"]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from deniable import Budget, Client, Collection, CollectionError, Consent, Entry, Settings
-from deniable.ledger import charges
-from deniable.state import State, health, lost, start_over
+from deniable.device.ledger import charges
+from deniable.device.state import State, health, lost, start_over
 from support.device import Device
 
 DAY = 86400
@@ -329,7 +329,7 @@ def test_a_delta_is_never_forgotten_with_a_start() -> None:
 
 def test_what_is_settled_keeps_its_delta() -> None:
     """Lines that are added up after 400 days, too."""
-    from deniable.ledger import settle
+    from deniable.device.ledger import settle
 
     device = Device(vectors("lifetime_delta = 3e-6"))
     assert len(spent(device, 3)) == 3

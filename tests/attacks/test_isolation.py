@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deniable.upload import Credentials, _Apart
+from deniable.wire.apart import Apart
+from deniable.wire.credentials import Credentials
 from support.endpoints import answering
 
 PLANTED = ("json", "deniable", "grpc", "google", "site", "encodings", "sitecustomize", "usercustomize", "subprocess")
@@ -26,7 +27,7 @@ def test_a_process_of_its_own_runs_nothing_of_the_working_directory(
     monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path / "json.py"))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with answering() as endpoint:
-        outcome = _Apart(endpoint.address, Credentials(), 10.0).send(b"a batch")
+        outcome = Apart(endpoint.address, Credentials(), 10.0).send(b"a batch")
         assert not marker.exists()
         assert outcome is not None
         assert outcome.counted_as == "stored"

@@ -24,7 +24,7 @@ from deniable.kinds import Vector as Vectors
 from deniable.mechanisms import MECHANISMS, Gaussian
 from deniable.mechanisms._entries import pack
 from deniable.payload import Bitmap, Integer, Symbol, Vector
-from deniable.rows import encode_rows, encode_wide_rows
+from deniable.wire.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.commands import main

@@ -101,7 +101,7 @@ class Simulation:
             moment, number = heapq.heappop(queue)
             self.clock.now = max(self.clock.now, moment)
             device = self.devices[number]
-            device._endpoint = nobody if offline(self.clock.day) else self.attacker.address
+            device._sender.endpoint = nobody if offline(self.clock.day) else self.attacker.address
             self.attacker.device = number
             wait = device.live()
             soon(self.attacker.is_done, "all that was sent has been seen")
@@ -275,7 +275,7 @@ def test_of_many_that_waited_none_comes_first_for_its_age() -> None:
     with attacking(lambda _arrival: OK, clock) as attacker:
         device = Device(COLLECTION, endpoint=attacker.address, consent=Consent.GRANTED, settings=settings)
         simulation = Simulation(clock, [device], attacker)
-        device._endpoint = None
+        device._sender.endpoint = None
         for day in range(days):
             clock.now = (FIRST + day + 0.5) * DAY
             device.live()
@@ -407,12 +407,12 @@ def test_a_device_that_is_on_for_minutes_sends_one_epoch_at_a_time() -> None:
     with attacking(lambda _: OK, clock) as attacker:
         device = Device(COLLECTION, endpoint=attacker.address, consent=Consent.GRANTED, settings=settings)
         for day in range(60):
-            device._endpoint = dead() if day % 12 < 6 else attacker.address
+            device._sender.endpoint = dead() if day % 12 < 6 else attacker.address
             before, end = len(attacker.arrivals), clock.now + 600.0
             while clock.now < end:
                 clock.now += min(device.live(), end - clock.now + 1.0)
-            device._send_missed()
-            device._missed.clear()
+            device._sender.send_missed()
+            device._sender.missed.clear()
             epochs = {SubmitReportsRequest.FromString(each.message).epoch for each in attacker.arrivals[before:]}
             runs += bool(epochs)
             together += math.comb(len(epochs), 2)

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 import deniable
-from deniable import Client, Collection, Consent, Settings, StateError, state
-from deniable.ledger import charges, read
-from deniable.state import BusyError, State, count, get, health
-from deniable.statefile import MARK
+from deniable import Client, Collection, Consent, Settings, StateError
+from deniable.device import schema
+from deniable.device.ledger import charges, read
+from deniable.device.state import BusyError, State, count, get, health
+from deniable.device.statefile import MARK
 
 NOW = 1_800_000_000.0
 COLLECTION = Collection.loads(
@@ -60,7 +61,7 @@ def database(path: Path, *statements: str) -> None:
 def of_the_first_layout(path: Path, *statements: str) -> None:
     """A file as the first version wrote it."""
     connection = sqlite3.connect(path)
-    connection.executescript(state._MIGRATIONS[0] + ";" + ";".join(statements))
+    connection.executescript(schema.MIGRATIONS[0] + ";" + ";".join(statements))
     connection.executescript("PRAGMA user_version = 1")
     connection.close()
 
@@ -274,7 +275,7 @@ def test_a_file_of_the_first_layout_is_taken_over_with_all_that_it_knows(tmp_pat
         ]
     found = sqlite3.connect(path)
     assert found.execute("PRAGMA application_id").fetchone() == (MARK,)
-    assert found.execute("PRAGMA user_version").fetchone() == (len(state._MIGRATIONS),)
+    assert found.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
     found.close()
 
 

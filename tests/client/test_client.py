@@ -24,7 +24,7 @@ from deniable import (
     StateError,
     UnknownMetricError,
 )
-from deniable.ledger import read
+from deniable.device.ledger import read
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.endpoints import answering, dead
 from support.waiting import PATIENCE, soon
@@ -87,7 +87,7 @@ def looked(device: Client) -> None:
         return wait
 
     device._upload = counted  # type: ignore[method-assign]
-    soon(lambda: device._wake.set() or looks > 1)  # type: ignore[func-returns-value]
+    soon(lambda: device._worker.wake.set() or looks > 1)  # type: ignore[func-returns-value]
     device._upload = look  # type: ignore[method-assign]
 
 
@@ -230,7 +230,7 @@ def test_a_batch_leaves_within_its_window_and_not_before(tmp_path: Path) -> None
         run(lambda device: device.status().waiting == 1)
         assert endpoint.requests == []
         clock.now += HOUR / 4 + 100
-        run(lambda device: len(device._missed) == 1)
+        run(lambda device: len(device._sender.missed) == 1)
         assert len(endpoint.requests) == 1
 
 
@@ -246,7 +246,7 @@ def test_a_batch_that_was_missed_leaves_soon_in_a_run_that_lasts(tmp_path: Path)
     with answering() as endpoint:
         device = client(path, Settings(clock=clock, write_behind=0.01), endpoint=endpoint.address)
         device.record("minutes", 1)
-        soon(lambda: len(device._missed) == 4)
+        soon(lambda: len(device._sender.missed) == 4)
         assert endpoint.requests == []
 
         def gone() -> bool:
@@ -419,7 +419,7 @@ def test_values_that_can_not_be_written_do_not_outlive_their_epoch(tmp_path: Pat
     device.record("minutes", 40)
     clock.now += HOUR
     assert not device.flush(0.1)
-    assert device._recorded == {}
+    assert device._keeper._recorded == {}
     assert device.status().counts == {"lost before they were written": 1}
     device.close()
 
@@ -476,7 +476,7 @@ def test_threads_record_together() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        soon(lambda: not device._recorded)
+        soon(lambda: not device._keeper._recorded)
         (state,) = device._state.run(lambda connection: connection.execute("SELECT state FROM raw").fetchone())
         assert state == "16000"
 

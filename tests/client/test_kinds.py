@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deniable.collection.reduce import REDUCERS
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds import KINDS, Boolean, Category, Number
 from deniable.kinds._kind import Kind
 from deniable.mechanisms import Laplace, RandomizedResponse
 from deniable.randomness import WORD
-from deniable.reduce import REDUCERS
 
 ONE = Epsilon.of(1)
 BROWSER = Category(("chrome", "Edge", "firefox"))

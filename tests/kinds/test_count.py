@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import pytest
 
+from deniable.collection.reduce import REDUCERS
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds import Count
 from deniable.kinds.count import MOST
 from deniable.mechanisms import Hybrid, Laplace, Memoized, RandomizedResponse
 from deniable.randomness import WORD
-from deniable.reduce import REDUCERS
 from privacy.bounds import exp_between
 from support.asked import LINKABLE, ONCE, asked, refused
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import deniable
+from deniable.collection.reduce import REDUCERS
 from deniable.errors import InvalidValueError
 from deniable.mechanisms import BitwiseResponse, MemoizedBitwise, RandomizedResponse
 from deniable.randomness import WORD
-from deniable.reduce import REDUCERS
 from privacy.bounds import exp_between
 from support.asked import LINKABLE, ONCE, asked, refused
 

@@ -1,7 +1,7 @@
 """Attacks that must fail, each beside a device that it succeeds on.
 
-(Averaging what a device sends in many epochs: tests/client/test_memo.py. Guessing with one report: the audits in
-tests/planning/test_audit.py.)
+(Averaging what a device sends in many epochs: tests/client/device/test_memo.py. Guessing with one report: the audits
+in tests/planning/test_audit.py.)
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from random import Random
 import pytest
 
 from deniable import Metric
+from deniable.device.outbox import Batch
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Laplace
-from deniable.outbox import Batch
 from planning.everything import EVERYTHING, VALUES
 
 EACH = pytest.mark.parametrize("metric", EVERYTHING.metrics.values(), ids=lambda metric: metric.name)

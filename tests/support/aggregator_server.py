@@ -17,7 +17,6 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from deniable import Collection
 from deniable.payload import Bitmap, Integer, Symbol, Vector
-from deniable.upload import ONCE
 from deniable.v1.report_service_pb2 import (
     OtherBatch,
     StreamReportsRequest,
@@ -26,6 +25,7 @@ from deniable.v1.report_service_pb2 import (
     SubmitReportsResponse,
     WideRow,
 )
+from deniable.wire.upload import ONCE
 from deniable_aggregator.ingest import Calendar, Layout
 from deniable_aggregator.serving.server import Server, Settings
 from deniable_aggregator.store import CounterKey, EmbeddedStore

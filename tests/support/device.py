@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from deniable import Collection, Report
-from deniable.epochs import Sealing, keep, seal
-from deniable.ledger import Charge, charges
-from deniable.state import State, health
+from deniable.device.epochs import Sealing, keep, seal
+from deniable.device.ledger import Charge, charges
+from deniable.device.state import State, health
 
 __all__ = ["SEALING", "Device", "Stumbling"]
 

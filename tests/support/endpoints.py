@@ -15,7 +15,7 @@ from pathlib import Path
 
 import grpc
 
-from deniable.upload import METHOD
+from deniable.wire.upload import METHOD
 
 __all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying", "turning_away"]
 

@@ -14,7 +14,7 @@ from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from deniable import Client, Collection, Consent, Credentials
-from deniable.upload import METHOD
+from deniable.wire.upload import METHOD
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.telling.remote import Reader, RemoteError
 from support.commands import EDITOR, serving, told

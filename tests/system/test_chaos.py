@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from deniable import Charge, Collection, Entry, StateError, ledger, transcript
+from deniable import Charge, Collection, Entry, StateError
+from deniable.device import ledger, transcript
 from deniable_aggregator.store import CounterKey
 from support.aggregators import running
 from support.stored import stored_in

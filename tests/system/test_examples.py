@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from deniable import Client, Collection, Consent, ledger
+from deniable import Client, Collection, Consent
 from deniable.codegen import generate
+from deniable.device import ledger
 from support.commands import ROOT, serving, told
 from support.waiting import PATIENCE, soon
 

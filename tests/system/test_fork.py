@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from deniable import Collection
-from deniable.ledger import read
+from deniable.device.ledger import read
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.commands import EDITOR
 from support.endpoints import Endpoint, answering, lying
@@ -234,7 +234,7 @@ def test_what_the_parent_has_recorded_is_written_once(tmp_path: Path) -> None:
 
 
 HANDLERS = """
-from deniable.upload import _load_grpc
+from deniable.wire.upload import _load_grpc
 _load_grpc()
 assert "GRPC_ENABLE_FORK_SUPPORT" not in os.environ
 import grpc

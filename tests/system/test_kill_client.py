@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from deniable import Collection
-from deniable.ledger import read
+from deniable.device.ledger import read
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.commands import EDITOR
 from support.recording import recording

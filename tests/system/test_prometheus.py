@@ -17,8 +17,8 @@ import grpc
 import pytest
 
 from deniable import Collection
-from deniable.outbox import Batch
-from deniable.upload import METHOD, ONCE
+from deniable.device.outbox import Batch
+from deniable.wire.upload import METHOD, ONCE
 from deniable_aggregator import Reader
 from deniable_aggregator.answers import headings
 from deniable_aggregator.planning.fleet import reported

@@ -23,7 +23,7 @@ from deniable_aggregator.serving.answering import answering
 from deniable_aggregator.serving.nursery import Child, Nursery
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources
-from deniable_aggregator.serving.workers import Program, Supervisor
+from deniable_aggregator.serving.supervisor import Program, Supervisor
 from deniable_aggregator.store import CounterKey
 from support.aggregator_server import DAY, Client, connected, request
 from support.aggregators import EXACT, NURSE, Aggregator, connections, gone, running

@@ -9,24 +9,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tools.check_imports import AGGREGATOR, ONLY_THERE, ROOMS, ROOT, RULES
+from tools.check_imports import AGGREGATOR, CLIENT, DOORS, ONLY_THERE, ROOMS, ROOT, RULES
 
 from support.waiting import PATIENCE
 
-HOUSE = Path("aggregator") / "deniable_aggregator"
+HOUSES = (CLIENT / "deniable", AGGREGATOR / "deniable_aggregator")
 
 
 def forbidden() -> Iterator[tuple[str, str]]:
-    """A room, and what it must not import: of every rule, and of every pair of rooms."""
+    """A room, and what it must not import: of every rule, and of every pair of rooms in a house."""
     for part, names, _ in RULES:
         inside = part / "deniable" if part.name == "client" else part
         yield from ((str(inside.relative_to(ROOT)), name) for name in sorted(names))
-    for room in sorted(ROOMS):
-        for other in sorted({*ROOMS} - ROOMS[room] - {room}):
-            yield str(HOUSE / room), f"deniable_aggregator.{other}"
-        for name, rooms, _ in ONLY_THERE:
-            if f"{room}/" not in rooms:
-                yield str(HOUSE / room), name
+    for house in HOUSES:
+        inside, rooms = house.relative_to(ROOT), ROOMS[house.name]
+        for room in sorted(rooms):
+            for other in sorted({*rooms, *DOORS[house.name]} - rooms[room] - {room}):
+                yield str(inside / room), f"{house.name}.{other}"
+            for name, allowed, _ in ONLY_THERE:
+                if house.is_relative_to(AGGREGATOR) and f"{room}/" not in allowed:
+                    yield str(inside / room), name
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +64,10 @@ def test_every_rule_that_is_broken_is_found(copy: Path) -> None:
     assert all("planted_" in line for line in found.stdout.splitlines())
 
 
-def test_a_room_that_is_not_known_is_found(copy: Path) -> None:
+@pytest.mark.parametrize("house", HOUSES, ids=lambda house: str(house.name))
+def test_a_room_that_is_not_known_is_found(copy: Path, house: Path) -> None:
     """It has to say of which rooms it may know."""
-    room = copy / HOUSE / "attic"
+    room = copy / house.relative_to(ROOT) / "attic"
     room.mkdir()
     (room / "__init__.py").write_text("")
     found = checked(copy)
@@ -73,12 +76,14 @@ def test_a_room_that_is_not_known_is_found(copy: Path) -> None:
     assert "attic/ is a room that ROOMS does not have" in found.stdout
 
 
-def test_no_room_knows_of_one_that_knows_of_it() -> None:
-    """There is an order in which all rooms could be built."""
+@pytest.mark.parametrize("house", HOUSES, ids=lambda house: str(house.name))
+def test_no_room_knows_of_one_that_knows_of_it(house: Path) -> None:
+    """There is an order in which all rooms could be built; and every door is there."""
+    rooms = ROOMS[house.name]
     known: set[str] = set()
-    while known < {*ROOMS}:
-        ready = {room for room, others in ROOMS.items() if others <= known} - known
-        assert ready, f"a circle among {sorted({*ROOMS} - known)}"
+    while known < {*rooms}:
+        ready = {room for room, others in rooms.items() if others <= known} - known
+        assert ready, f"a circle among {sorted({*rooms} - known)}"
         known |= ready
-    house = AGGREGATOR / "deniable_aggregator"
     assert known == {path.parent.name for path in house.glob("*/__init__.py")}
+    assert {path.stem for path in house.glob("*.py")} >= DOORS[house.name]

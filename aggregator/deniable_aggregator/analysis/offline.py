@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric, Report
-from deniable.rows import encode_rows, encode_wide_rows
+from deniable.wire.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.answers import Estimate, Target, answer
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows

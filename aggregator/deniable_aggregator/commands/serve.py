@@ -90,7 +90,7 @@ def run(options: Any) -> None:
     from deniable_aggregator.serving.answering import answering
     from deniable_aggregator.serving.server import Settings
     from deniable_aggregator.serving.sources import Sources
-    from deniable_aggregator.serving.workers import Program, Supervisor, serve
+    from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
     from deniable_aggregator.store import Promise
 
     if options.durability.level is not Promise.FSYNC and not options.redis:

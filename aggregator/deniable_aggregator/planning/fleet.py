@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection
-from deniable.outbox import Batch
+from deniable.device.outbox import Batch
 from deniable.randomness import shuffle
-from deniable.upload import METHOD, ONCE
 from deniable.v1.report_service_pb2 import StreamReportsRequest, StreamReportsResponse, SubmitReportsRequest, WideRow
+from deniable.wire.upload import METHOD, ONCE
 from deniable_aggregator.planning.population import with_fed
 from deniable_aggregator.planning.simulate import randomized
 

@@ -257,6 +257,6 @@ def call_this(name: str) -> None:
 
 
 if __name__ == "__main__":
-    from deniable_aggregator.serving.workers import be
+    from deniable_aggregator.serving.worker import be
 
     nurse(socket.socket(fileno=int(sys.argv[1])), be)

@@ -8,12 +8,12 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from deniable.collection.reduce import Reducer
 from deniable.epsilon import Epsilon
 from deniable.kinds import Kind
 from deniable.mechanisms import Mechanism
 from deniable.payload import Shape
 from deniable.randomness import word
-from deniable.reduce import Reducer
 
 __all__ = ["EPOCH_DELTA", "LIFETIME_DELTA", "Budget", "Column", "Metric", "Report", "meaning"]
 

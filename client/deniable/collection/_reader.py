@@ -30,11 +30,11 @@ from deniable._section import (
 )
 from deniable.collection._files import Files, a_content, a_path
 from deniable.collection._metric import EPOCH_DELTA, LIFETIME_DELTA, Budget, Column, Metric, meaning
+from deniable.collection.reduce import REDUCERS
 from deniable.epsilon import Epsilon
 from deniable.errors import Problem
 from deniable.kinds import KINDS, Kind
 from deniable.mechanisms import Mechanism
-from deniable.reduce import REDUCERS
 
 __all__ = ["EPOCHS", "Content", "read"]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from deniable._section import Section, a_number, one_of, whole
+from deniable._section import Section, a_chance, a_limit, one_of, whole
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
@@ -56,9 +56,9 @@ class Vector(Kind):
     def read(cls, section: Section) -> Vector | None:
         """Reads `dimensions`, `clip` and `norm`, and with l2 `delta` and `fleet`."""
         dimensions = section.take("dimensions", whole(1, MOST_DIMENSIONS))
-        clip = section.take("clip", _a_clip)
+        clip = section.take("clip", a_limit)
         norm = section.take("norm", one_of(("l1", "l2")))
-        delta = section.take("delta", _a_delta, None)
+        delta = section.take("delta", a_chance, None)
         fleet = section.take("fleet", whole(1, MOST_FLEET), None)
         _check_delta(section, norm, delta, fleet)
         if dimensions is None or clip is None or norm is None or (norm == "l2" and delta is None):
@@ -138,20 +138,6 @@ class Vector(Kind):
             below = math.floor(place)
             entries.append(below + (draw() < (place - below) * WORD))
         return 0, pack(entries)
-
-
-def _a_clip(value: Any) -> Fraction:
-    clip = a_number(value)
-    if clip <= 0:
-        raise ValueError(f"must be greater than 0, not {value}")
-    return clip
-
-
-def _a_delta(value: Any) -> Fraction:
-    delta = a_number(value)
-    if not 0 < delta < 1:
-        raise ValueError(f"must lie between 0 and 1, not at {value}")
-    return delta
 
 
 def _check_delta(section: Section, norm: str | None, delta: Fraction | None, fleet: int | None) -> None:

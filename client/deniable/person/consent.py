@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from deniable import consent as consents
-from deniable import epochs
-from deniable.consent import Consent
+from deniable.device import consent as consents
+from deniable.device import epochs
+from deniable.device.consent import Consent
+from deniable.device.state import State
 from deniable.person.device import Device, look
-from deniable.state import State
 
 __all__ = ["CHOICES", "change", "lines"]
 

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from deniable import asked, ledger, odds, outbox, statefile, transcript
-from deniable.asked import Asked
-from deniable.consent import Consent, recall
+from deniable import odds
+from deniable.device import asked, ledger, outbox, statefile, transcript
+from deniable.device.asked import Asked
+from deniable.device.consent import Consent, recall
+from deniable.device.ledger import Charge, Cost
+from deniable.device.state import lost, reading
+from deniable.device.statefile import StrangerError
+from deniable.device.transcript import Entry
 from deniable.errors import StateError
-from deniable.ledger import Charge, Cost
-from deniable.state import lost, reading
-from deniable.statefile import StrangerError
-from deniable.transcript import Entry
 
 __all__ = ["Device", "Question", "devices", "known", "look"]
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from deniable import consent as consents
-from deniable import epochs, ledger, memo, state, transcript
-from deniable.consent import Consent
+from deniable.device import consent as consents
+from deniable.device import epochs, ledger, memo, state, transcript
+from deniable.device.consent import Consent
+from deniable.device.state import State
 from deniable.person.device import look
 from deniable.person.words import command
-from deniable.state import State
 
 __all__ = ["ERASES", "forget"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from deniable.asked import Asked
+from deniable.device.asked import Asked
 from deniable.person.device import Device, Question
 from deniable.person.words import laid_out, plain, spent, when
 

@@ -7,10 +7,10 @@ import hashlib
 import html
 from collections.abc import Iterable, Sequence
 
+from deniable.device.transcript import Entry
 from deniable.person import consent, ledger, transcript
 from deniable.person.device import Device, Question
 from deniable.person.words import command, counted, plain, when
-from deniable.transcript import Entry
 
 __all__ = ["page"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textwrap import wrap
 
+from deniable.device.transcript import Entry
 from deniable.person.device import Device
 from deniable.person.words import counted, plain, spent, when
-from deniable.transcript import Entry
 
 __all__ = ["EXPLAINED", "FATES", "cost", "lines"]
 

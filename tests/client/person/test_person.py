@@ -19,9 +19,10 @@ import pytest
 import deniable
 from deniable import Client, Collection, Consent, Settings
 from deniable.__main__ import main
-from deniable.ledger import charges
-from deniable.state import _MIGRATIONS, State, health
-from deniable.transcript import SENT
+from deniable.device.ledger import charges
+from deniable.device.schema import MIGRATIONS
+from deniable.device.state import State, health
+from deniable.device.transcript import SENT
 from support.device import Device
 from support.programs import isolated
 
@@ -229,7 +230,7 @@ def test_what_is_no_state_file_is_refused_with_the_next_step(
 def test_a_file_of_another_version_is_refused_and_left(tmp_path: Path, person: Person) -> None:
     """What it says is not guessed at, and an older application goes on with it."""
     connection = sqlite3.connect(tmp_path / "s.db")
-    connection.executescript(_MIGRATIONS[0] + ";PRAGMA user_version = 1")
+    connection.executescript(MIGRATIONS[0] + ";PRAGMA user_version = 1")
     connection.close()
     before = (tmp_path / "s.db").read_bytes()
     for command in (["ledger"], ["consent", "withheld"], ["forget", "--yes"]):
@@ -407,7 +408,7 @@ def test_a_file_that_can_not_be_read_does_not_hide_the_others(tmp_path: Path, pe
     old = deniable.state_path("old")
     old.parent.mkdir()
     connection = sqlite3.connect(old)
-    connection.executescript(_MIGRATIONS[0] + ";PRAGMA user_version = 1")
+    connection.executescript(MIGRATIONS[0] + ";PRAGMA user_version = 1")
     connection.close()
     listed = person().out
     assert f"{old}: written by another version of deniable" in listed

@@ -1,0 +1,49 @@
+"""What it means that a state file was lost: what is not answered since then, and who must not be without a file.
+
+words:
+  lost      a file was begun in the place of one that can not be read any more, or was removed in use (see state.py)
+  lasting   what of a collection holds only as long as the file remembers: a memory, a delta, a lifetime's budget
+"""
+
+from __future__ import annotations
+
+import logging
+from sqlite3 import Connection
+
+from deniable.collection import Collection
+from deniable.device import consent
+from deniable.device.state import lost
+
+__all__ = ["check_forgetful", "why"]
+
+_log = logging.getLogger("deniable")
+
+_CONSENT = (
+    "the state file was lost, and with it what this device's person has said: nothing is collected until "
+    "Client.set_consent() says it again, or Client.start_over() that the application's word is enough"
+)
+_LEDGER = (
+    "what this device has spent and remembered was lost with its state file: what has a memory, a delta or a "
+    "lifetime's budget is not answered until Client.start_over() is called, with the person's consent"
+)
+
+
+def why(connection: Connection, collection: Collection) -> str:
+    """Why nothing, or not everything, is answered since the state file was lost; empty where all is well."""
+    if consent.is_lost(connection):
+        return _CONSENT
+    return _LEDGER if _lasting(collection) and lost(connection) else ""
+
+
+def check_forgetful(collection: Collection) -> None:
+    """Refuse promises that a device that forgets with every start can not keep."""
+    if broken := _lasting(collection):
+        raise ValueError(f"state: name a file, or {' and '.join(broken)} would be forgotten with every start")
+    _log.info("deniable: without a state file every start spends anew, in the same epoch too")
+
+
+def _lasting(collection: Collection) -> list[str]:
+    """What of a collection needs a file that remembers."""
+    lasting = [f"memoize of {metric.name}" for metric in collection.metrics.values() if metric.memoize]
+    lasting += ["the budget of a lifetime"] if collection.budget.lifetime is not None else []
+    return lasting + [f"the delta of {metric.name}" for metric in collection.metrics.values() if metric.kind.delta]

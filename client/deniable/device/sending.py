@@ -1,0 +1,133 @@
+"""Sending: batches whose moment has come leave one at a time, each on a connection of its own.
+
+words:
+  take     the next batch that is due, with a lease, so that no other process sends it too
+  note     write down what became of a batch: stored, refused, or waiting for another try
+  missed   whose moment had passed when this process looked, or passed while another batch was under way: it has got
+           a new moment (see outbox.py), and one of these may leave when the program ends
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from sqlite3 import Connection
+
+from deniable.collection import Collection
+from deniable.device import outbox, transcript
+from deniable.device.ledger import settle
+from deniable.device.settings import Settings, window_of
+from deniable.device.state import State, count
+from deniable.wire import gate
+from deniable.wire.credentials import Credentials
+from deniable.wire.outcome import Outcome, backoff
+from deniable.wire.upload import Uploader
+
+__all__ = ["Sender"]
+
+_reports = logging.getLogger("deniable.reports")
+
+_LEASE_SECONDS = 30.0
+"""Beyond the deadline, another process leaves a batch alone."""
+_LEAST_LONGEST = 900.0
+"""Waits between two tries of a batch grow up to the upload window, or up to this if the window is shorter."""
+
+
+class Sender:
+    """Sends the batches of one collection to one aggregator, on whichever thread calls it; cut short from any."""
+
+    def __init__(
+        self,
+        endpoint: str | None,
+        credentials: Credentials,
+        *,
+        collection: Collection,
+        settings: Settings,
+        state: State,
+        granted: Callable[[Connection], bool],
+        say: Callable[[str], None],
+    ) -> None:
+        self.endpoint = endpoint
+        """Where the aggregator is; None: nothing is ever sent."""
+        self._credentials = credentials
+        self._collection = collection
+        self._settings = settings
+        self._state = state
+        self._granted = granted
+        self._say = say
+        self._window = window_of(settings, collection)
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Begin with nothing under way, as after a fork."""
+        self._uploader: Uploader | None = None
+        self.missed: deque[bytes] = deque(maxlen=self._settings.queue_limit)
+        """Batches that have got a new moment, the latest ones."""
+
+    def send_next(self) -> bool:
+        """Send the next batch that is due; False where there is none, or no longer the person's consent."""
+        return self._send(self._state.run(self._take))
+
+    def send_missed(self) -> None:
+        """Send one of the batches whose moment was missed and will be again, now that the program ends.
+
+        Programs that run for moments would never send anything otherwise; but nothing follows another batch within
+        a window, be it one of a flush. At the interpreter's exit it is too late to load gRPC.
+        """
+        if self.missed and self.endpoint is not None and threading.main_thread().is_alive():
+            self._send(self._state.run(partial(self._take, ending=True)))
+
+    def cut(self) -> None:
+        """End an upload under way at once."""
+        if (uploader := self._uploader) is not None:
+            uploader.cut()
+
+    def _send(self, batch: outbox.Batch | None) -> bool:
+        if batch is None or self.endpoint is None:
+            return False
+        with gate.uploading(self.endpoint, self._credentials, self._settings.deadline) as uploader:
+            self._uploader = uploader
+            outcome = uploader.send(batch.request)
+        self._state.run(partial(self._note, batch_id=batch.batch_id, outcome=outcome))
+        return True
+
+    def _take(self, connection: Connection, *, ending: bool = False) -> outbox.Batch | None:
+        """The next batch that is due, unless the person has changed their mind, here or in another process."""
+        if not self._granted(connection):
+            return None
+        name, now = self._collection.name, self._settings.clock()
+        lease = self._settings.deadline + _LEASE_SECONDS
+        if ending:
+            batch = outbox.take_missed(connection, self.missed, now, self._window, lease)
+        else:
+            self.missed += outbox.missed(connection, name, now, self._window)
+            batch = outbox.take(connection, name, now, lease)
+        if batch is not None and _reports.isEnabledFor(logging.DEBUG):
+            for entry in transcript.of_batch(connection, batch.batch_id):
+                _reports.debug("deniable: sending %s", entry)
+        return batch
+
+    def _note(self, connection: Connection, batch_id: bytes, outcome: Outcome | None) -> None:
+        """Write down what became of a batch; what has become due meanwhile gets another moment."""
+        now = self._settings.clock()
+        if outcome is None:  # cut short; it may have arrived
+            outbox.release(connection, batch_id, now)
+            return
+        if outcome.keep:
+            longest = max(self._window, _LEAST_LONGEST)
+            wait = backoff(outbox.failed(connection, batch_id), outcome.retry_after, longest)
+            outbox.release(connection, batch_id, now + wait)
+            if outcome.unstored:
+                outbox.renew(connection, batch_id)
+        else:
+            outbox.remove(connection, batch_id)
+            stored = outcome.counted_as.startswith("stored")
+            start = transcript.mark(connection, batch_id, transcript.STORED if stored else transcript.REFUSED)
+            if stored and start is not None:
+                settle(connection, start)
+        count(connection, outcome.counted_as)
+        self._say(outcome.advice)
+        outbox.missed(connection, self._collection.name, now, self._window, busy=True)

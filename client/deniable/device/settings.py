@@ -1,0 +1,56 @@
+"""How a client behaves, and how it is doing: what an application sets, and what it is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from deniable.collection import Collection
+from deniable.device.consent import Consent
+
+__all__ = ["Settings", "Status", "window_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a client behaves; the defaults suit an application on a person's device."""
+
+    write_behind: float = 1.0
+    """Seconds that a recorded value may be in memory only."""
+    upload_window: float | None = None
+    """Batches leave at a random moment of this many seconds after their epoch; None: a quarter of an epoch. Between
+    two tries a batch waits for about as long at most, or for 15 minutes if that is more. With 0, which is for tests,
+    batches of several epochs leave together."""
+    deadline: float = 10.0
+    """Seconds that one upload may take."""
+    close_timeout: float = 2.0
+    """Seconds that `close`, and the interpreter's exit, wait at most for an upload under way."""
+    queue_limit: int = 200
+    """Batches that may wait; of more, the oldest are dropped and counted."""
+    accept_late: int = 7
+    """For how many epochs after its end an epoch is still sent, which aggregators accept for as long; an older batch
+    is dropped and counted."""
+    transcript_days: float = 90.0
+    """For how long the transcript shows what has been sent."""
+    clock: Callable[[], float] = time.time
+    """Seconds since 1970-01-01T00:00:00Z."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a client is doing."""
+
+    consent: Consent
+    """What the person has agreed to."""
+    trouble: str
+    """Why something can not be collected or answered at the moment, and what helps; empty where all is well."""
+    waiting: int
+    """Batches that have not been acknowledged."""
+    counts: Mapping[str, int]
+    """What has happened to this device's answers, such as "stored", and how often, in the life of its state file."""
+
+
+def window_of(settings: Settings, collection: Collection) -> float:
+    """Within how many seconds after its epoch a batch of the collection leaves."""
+    return collection.epoch_seconds / 4 if settings.upload_window is None else settings.upload_window
