@@ -106,7 +106,8 @@ def test_the_fixture_is_one_line_away(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(PLUGIN)
     (tmp_path / "test_application.py").write_text(TEST.format(path=str(EDITOR)))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path)]
-    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # others' plugins take longer to load than it to run
+    # Others' plugins take longer to load than it takes to run, and options of this run are none of theirs.
+    alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=alone)
     assert ran.returncode == 0, ran.stdout
 

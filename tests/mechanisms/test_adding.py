@@ -72,7 +72,7 @@ def ran(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=tree,
-        env={**os.environ, "PYTHONPATH": paths, "CI": "true"},
+        env={**os.environ, "PYTHONPATH": paths, "CI": "true", "PYTEST_ADDOPTS": ""},  # of this run, not of theirs
         capture_output=True,
         text=True,
         timeout=PATIENCE,
