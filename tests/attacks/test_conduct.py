@@ -13,18 +13,21 @@ import pytest
 from benchmarks.hostile_wire import Wire, data, framed, headers
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from deniable_aggregator.ingest import Calendar
 from deniable_aggregator.ingest import service as service_module
 from deniable_aggregator.serving import connections as connections_module
 from deniable_aggregator.serving import server as serving_module
 from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.connections import Guard
-from deniable_aggregator.serving.server import Server
-from support.aggregator_server import connected, request, serving
+from deniable_aggregator.serving.desk import passing
+from deniable_aggregator.serving.server import Server, Settings
+from support.aggregator_server import LAYOUT, NOW, connected, request, serving
 from support.waiting import PATIENCE, until
 
 SUBMIT = "/deniable.v1.ReportService/SubmitReports"
 STREAM = "/deniable.v1.ReportService/StreamReports"
 CHECK = "/grpc.health.v1.Health/Check"
+ASK = "/deniable.v1.EstimateService/ListEstimates"
 MANY = 1000
 
 
@@ -107,6 +110,34 @@ def test_a_flood_is_closed_and_a_device_is_not(tmp_path: Path, call: Callable[[W
             assert await client.submit(request((0, 1))) is False
             await until(lambda: server._calls.unread == 0)
             wire.close()
+
+    asyncio.run(flood())
+
+
+def test_questions_that_are_passed_to_the_desk_leave_marks(tmp_path: Path) -> None:
+    """A worker's questions are streams to it, whatever they are to who asks: a flood of them is closed like any."""
+
+    async def flood() -> None:
+        settings = Settings(listen="127.0.0.1:0", calendar=Calendar(clock=lambda: NOW), data_dir=tmp_path / "data")
+        server = Server(settings, [LAYOUT], [passing(tmp_path / "no desk")])
+        await server.start()
+        _stopped(server)
+        try:
+            async with connected(server.port) as client:
+                assert await client.submit(request((0, 1))) is False
+                wire = Wire(server.port).begin().settle()
+
+                def gone() -> bool:
+                    for _ in range(20):
+                        wire.call(ASK, framed(b""))
+                    wire.hear()
+                    return not wire.open
+
+                await until(gone, "the connection is closed")
+                assert await client.submit(request((0, 1))) is False
+                wire.close()
+        finally:
+            await server.drain()
 
     asyncio.run(flood())
 

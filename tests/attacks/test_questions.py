@@ -22,6 +22,7 @@ from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.analysis.catalog import Catalog
+from deniable_aggregator.analysis.prices import _ROW as ROW
 from deniable_aggregator.analysis.prices import MOST, Price, TooDearError
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.remembered import Remembered, state_of
@@ -35,6 +36,7 @@ from support.aggregators import DESK, EXACT, running
 from support.site import Running
 from support.site import running as site
 from support.stored import put, stored
+from support.toy import known
 from support.waiting import PATIENCE
 
 TODAY = 20_000
@@ -63,13 +65,13 @@ class CountingStore(Store):
         return await super().cells(digest, cells, segments)
 
 
-def asked(work: Any) -> None:
+def asked(work: Any, collection: Collection = COLLECTION) -> None:
     """Run something against an analyst with a store of its own."""
 
     async def run() -> None:
         async with stored() as store:
             store.__class__ = CountingStore
-            await work(Analyst(Catalog([COLLECTION]), store, clock=lambda: TODAY * DAY), store)
+            await work(Analyst(Catalog([collection]), store, clock=lambda: TODAY * DAY), store)
 
     asyncio.run(run())
 
@@ -247,6 +249,47 @@ def told(url: str) -> int:
     with refused.value as answer:
         assert json.loads(answer.read())["error"]["status"] == "RESOURCE_EXHAUSTED"
     return int(refused.value.code)
+
+
+SERIES = (
+    TEXT.partition("[metrics")[0]
+    + """
+[metrics.level]
+kind = "ordinal"
+values = ["low", "high", "higher"]
+description = "It"
+epsilon = 1
+[metrics.where]
+kind = "place"
+values = ["a/a", "b/b", "c/c", "d/d", "e/e", "f/f", "g/g", "h/h"]
+description = "It"
+epsilon = 1
+"""
+)
+"""Metrics of several series, one of which has most of its rows only where something was reported."""
+
+
+def test_who_asks_is_charged_for_the_rows_that_are_told() -> None:
+    """Once each, however many series they are in, and none that an answer does not have."""
+
+    async def work(analyst: Analyst, _: object) -> None:
+        questions, rows = Questions(analyst), 4 + 1  # of places, how many were found
+        query = pb.Query(last_epoch=TODAY)
+
+        async def told() -> tuple[int, int]:
+            """What telling all answers costs, and telling them as an overview, when they are remembered."""
+            found = []
+            for asking in (questions.estimates("me", "", query), questions.overview("me", "", query, 1)):
+                before = analyst.turns.done
+                await asking
+                found.append(analyst.turns.done - before)
+            return found[0], found[1]
+
+        await told()
+        assert await told() == (rows * ROW, rows * ROW)
+
+    with known():
+        asked(work, Collection.loads(SERIES))
 
 
 def test_every_kind_has_the_rows_that_are_charged_for(everything: Collection) -> None:

@@ -424,6 +424,26 @@ def test_sighup_reads_files_again(tmp_path: Path, collection: Path) -> None:
     asyncio.run(reload())
 
 
+def test_sighup_to_all_of_them_is_one_to_the_supervisor(tmp_path: Path, collection: Path) -> None:
+    """Whoever sends it by name ("deniable") reaches workers, desk and nursery, too: what is served is read again, and
+    none of them ends."""
+
+    async def reload() -> None:
+        async with (
+            running(collection, "--data", tmp_path / "data") as aggregator,
+            connected(aggregator.port) as client,
+        ):
+            assert await client.submit(batch()) is False
+            children = aggregator.children()
+            collection.write_text(OTHER)  # noqa: ASYNC240 - nothing else is going on
+            for pid in (*(pid for pid in children if pid != aggregator.store()), aggregator.process.pid):
+                os.kill(pid, signal.SIGHUP)
+            await becomes(client, OTHER_DIGEST, OK)
+            assert aggregator.children() == children
+
+    asyncio.run(reload())
+
+
 def test_a_port_belongs_to_one_aggregator(tmp_path: Path, collection: Path) -> None:
     """A second aggregator on the port of another does not start, though workers could share it."""
 

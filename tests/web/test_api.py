@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import urllib.error
@@ -19,7 +20,7 @@ from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator import Reader
-from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.query import Analyst, Query
 from deniable_aggregator.serving.server import layout_of
 from support.site import Running, running
 from support.waiting import PATIENCE
@@ -160,6 +161,17 @@ def test_a_table_has_the_same_rows_as_csv_json_and_in_python(aggregator: Running
         assert read["text"] == own["text"] == row["text"]
         assert (read["low_text"], read["high_text"]) == (row["lowText"], row["highText"])
         assert (own["low"], own["high"]) == (row["low"], row["high"])
+
+
+def test_who_has_an_answer_of_another_form_is_told_the_whole_of_it(aggregator: Running) -> None:
+    """An answer's tag tells its form, too: what was kept before an upgrade is asked for anew."""
+    path = f"/api/v1/collections/editor/estimates/dark?last_epoch={TODAY}"
+    analyst = aggregator.analyst_of(aggregator.server.store)
+    version = aggregator.wait_for(analyst.version("editor", Query(last_epoch=TODAY), 30))
+    formless = hashlib.sha256(f"{version} {path}".encode()).hexdigest()[:16]
+    told = ask(aggregator.url + path)
+    assert ask(aggregator.url + path, If_None_Match=told.headers["ETag"]).status == 304
+    assert ask(aggregator.url + path, If_None_Match=f'W/"{formless}"').status == 200
 
 
 def test_files_are_named_for_what_they_hold(aggregator: Running) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from deniable import Collection, Metric
 from deniable_aggregator.answers import headings, row_count
 
-__all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling"]
+__all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling", "told"]
 
 MOST = 500_000_000
 """The dearest question that is answered."""
@@ -63,7 +63,12 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
 def telling(metric: Metric, most: int) -> int:
     """To tell the rows of an estimate, all or at most so many of each series."""
     rows = row_count(metric)
-    return _ROW * (min(rows, most * len(headings(metric))) if most else rows)
+    return told(min(rows, most * len(headings(metric))) if most else rows)
+
+
+def told(rows: int) -> int:
+    """To tell so many rows, once they are there."""
+    return _ROW * rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,10 +166,10 @@ class Calls:
 
     def _lasts(self, method: str, behaviour: Any, asked: bool) -> Any:
         """A method with many answers, which it yields or writes itself; asked for by one message, or by a stream."""
-        most = _LASTING.get(method)
+        most, reports = _LASTING.get(method), method.startswith(_REPORTS)
 
         async def lasts(_messages: object, context: _Context) -> None:
-            if most is not None:
+            if not reports:
                 self._conduct.mark(context.peer())
             if most is not None and self._lasting[method] >= most:
                 await refuse(context, TOO_MANY_CALLS)
@@ -184,7 +184,7 @@ class Calls:
                     await answers
             except grpc.aio.AbortError as error:
                 forget_soon(error)
-                if most is None and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
+                if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
                     self._conduct.mark(context.peer())
                 raise
             finally:

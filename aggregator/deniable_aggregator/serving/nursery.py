@@ -198,7 +198,7 @@ def _forked(be: Be, end: int, files: tuple[int, ...]) -> int:
         return 0
     if pid == 0:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):  # a SIGHUP stays for the supervisor
             signal.signal(number, signal.SIG_DFL)
         for file in files:
             os.close(file)

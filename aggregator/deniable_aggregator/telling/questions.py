@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.analysis.prices import Price, telling
+from deniable_aggregator.analysis.prices import Price, told
 from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst, Answer
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.telling.messages import estimate_message, overview_message, query_of
@@ -59,9 +59,7 @@ class Questions:
         async with self._turn(asker, self.price(collection, query, trend=span)) as turn:
             found = await self.analyst.overview(collection, query_of(query), span, turn)
             rows = sum(len(own.estimate.rows) for own in found.answers)
-            return await _made(
-                lambda: overview_message(found), rows and telling(found.answers[0].metric, 1) * rows, turn
-            )
+            return await _made(lambda: overview_message(found), told(rows), turn)
 
     async def version(self, collection: str, query: pb.Query, trend: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""
@@ -92,7 +90,7 @@ async def _messages(answers: Iterable[Answer], turn: Turn) -> list[pb.Estimate]:
     """The answers as they travel."""
     messages = []
     for own in answers:
-        work = telling(own.metric, len(own.estimate.rows))
+        work = told(len(own.estimate.rows))
         messages.append(await _made(lambda own=own: estimate_message(own), work, turn))  # type: ignore[misc]
     return messages
 

@@ -9,7 +9,8 @@
     /api/v1/health
 
 Choices are parameters: last, last_epoch, confidence, target, rows, trend, and segment.NAME=VALUE. Every answer has
-an ETag that changes when it does: who has it asks again with If-None-Match, which costs next to nothing.
+an ETag that changes when it does, or the form in which it is told: who has it asks again with If-None-Match, which
+costs next to nothing.
 
 A question has a price that is known before anything is read (`analysis/prices.py`). One above the bound is answered
 with 422 and with what would fit: fewer epochs, of which last and last_epoch choose the next ones, or one metric.
@@ -36,8 +37,8 @@ from deniable_aggregator.analysis.turns import BusyError
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.telling.messages import collection_message
 from deniable_aggregator.telling.questions import Questions
-from deniable_aggregator.telling.tables import Table
-from deniable_aggregator.web.health import Health
+from deniable_aggregator.telling.tables import COLUMNS, Table
+from deniable_aggregator.web.health import VERSION, Health
 
 __all__ = ["Api"]
 
@@ -47,6 +48,8 @@ _METRIC = _COLLECTION + "/estimates/{metric:[a-z0-9_]+}"
 _TREND = 30
 _REVALIDATED = "no-cache"
 _RETRY_SECONDS = "2"
+_FORM = hashlib.sha256(repr((VERSION, COLUMNS, pb.DESCRIPTOR.serialized_pb)).encode()).hexdigest()
+"""What tells the form of answers: after an upgrade nobody is told that what they have of the old one is unchanged."""
 _MOST_AT_ONCE = 10_000
 """Bytes of a message that is put into words at once."""
 _Found = Callable[[web.Request, pb.Query], Awaitable[Message]]
@@ -130,7 +133,7 @@ class Api:
 
     async def _tag(self, request: web.Request, query: pb.Query) -> str:
         version = await self._questions.version(_named(request), query, _trend(request))
-        return hashlib.sha256(f"{version} {request.path_qs}".encode()).hexdigest()[:16]
+        return hashlib.sha256(f"{version} {_FORM} {request.path_qs}".encode()).hexdigest()[:16]
 
 
 def _caught(
