@@ -10,6 +10,7 @@ import signal
 import urllib.request
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -208,20 +209,23 @@ SILENT = {
 """The collection asks for one quantity, to two decimals; the store has made no error and has no limit."""
 
 
+def numbers(prometheus: str, expression: str) -> bool:
+    """Whether there is an answer, and all of it are numbers: a quantile of nothing is none."""
+    found = query(prometheus, expression)
+    return bool(found) and all(value == value for _, value in found)
+
+
 def test_every_query_of_the_dashboards_returns_data_or_the_expected_silence(watched: Watched) -> None:
     """All panels, with their variables chosen, against the real thing."""
     prometheus = watched.prometheus
-    soon(
-        lambda: bool(query(prometheus, "instance:deniable_flush_duration_seconds:p99_rate5m > 0")),
-        "rules are evaluated",
-    )
     panels = dashboards()
     assert len(panels) > 35
-    for panel, name, asked in panels:
+    for panel, name, asked in sorted(panels, key=lambda each: each[:2] in SILENT):  # those last: rules take a while
         expression = asked.replace("$collection", "editor").replace("$metric", ".*").replace("$key", "yes")
-        found = query(prometheus, expression)
-        assert bool(found) != ((panel, name) in SILENT), f"{panel} {name}: {expression}: {found[:2]}"
-        assert all(value == value for _, value in found), f"{panel}: not a number"
+        if (panel, name) in SILENT:
+            assert query(prometheus, expression) == [], f"{panel} {name}: {expression}"
+        else:
+            soon(partial(numbers, prometheus, expression), f"{panel} {name}: {expression}")
 
 
 def test_every_variable_of_the_dashboards_has_values(watched: Watched) -> None:
