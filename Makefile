@@ -1,7 +1,7 @@
 # Each target sets up what it needs: a machine with Python 3.11 or later, its venv module and make is enough.
 #
 #   make demo    a fleet of simulated devices against a real aggregator (ONCE=1: exit after the table)
-#   make quick   the tests that need no server, in under a minute
+#   make quick   the tests that need no server: a minute of a processor
 #   make test    every test, in under five minutes
 #   make test-busy  every test, while an endless loop keeps each processor busy
 #   make check   format, lint, types, the rules of the house, the wire

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from deniable.person.words import counted, plain
 
 __all__ = ["main"]
 
+_UNHEARD = 141
+"""The exit code where nobody reads what is written: what a shell says of a program that SIGPIPE has ended."""
 _ABOUT = """\
 What applications that use Deniable have sent from this device, what it cost, and how to stop.
 
@@ -46,14 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 2
-    _write("\n".join(shown))
-    return 0
+    return _write("\n".join(shown))
 
 
-def _write(text: str) -> None:
-    """To a terminal of whatever signs."""
+def _write(text: str) -> int:
+    """To a terminal of whatever signs; to a reader that has seen enough, as `head` has, in silence."""
     coding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(f"{text}\n".encode(coding, "backslashreplace").decode(coding))
+    try:
+        sys.stdout.write(f"{text}\n".encode(coding, "backslashreplace").decode(coding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written as this ends
+        return _UNHEARD
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

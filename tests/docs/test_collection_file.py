@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from deniable import Collection, CollectionError
 from deniable.collection.reduce import REDUCERS
 from deniable.kinds import KINDS
+from deniable_aggregator.planning.truth import Truth
 from support.commands import ROOT
 
 PAGE = (ROOT / "docs" / "collections.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 HEAD = """
 [collection]
 name = "asked"
@@ -42,9 +46,15 @@ COMMON, EACH = rows("What every metric can say"), rows("What every kind can say"
 
 def test_the_example_is_a_collection() -> None:
     """It loads, and spends what its budget says."""
-    (example, *_) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    found = Collection.loads(example)
+    found = Collection.loads(EXAMPLES[0])
     assert sum(metric.epsilon.value for metric in found.metrics.values()) == found.budget.epoch
+
+
+def test_the_truth_is_one_of_the_example(tmp_path: Path) -> None:
+    """Simulated devices have what the page's last example says."""
+    (tmp_path / "truth.toml").write_text(EXAMPLES[-1])
+    drawn = Truth.load(tmp_path / "truth.toml", Collection.loads(EXAMPLES[0])).draw(7, np.random.default_rng(1))
+    assert {name: len(population) for name, population in drawn.items()} == {"open": 7, "loaves": 7, "flours": 7}
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -75,6 +85,5 @@ def test_the_other_tables_are_shown(table: str) -> None:
     """Each key of the file's own tables is in the example."""
     asked = '[metrics.one]\nkind = "boolean"\ndescription = "d"\nepsilon = 1.0\n'
     text = (HEAD + asked).replace(f"[{table}]\n", f"[{table}]\nqqqqqqqqqqqq = 1\n")
-    (example, *_) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     for key in known(text, f"{table}.qqqqqqqqqqqq"):
-        assert re.search(rf"\b{key}\b", example), key
+        assert re.search(rf"\b{key}\b", EXAMPLES[0]), key

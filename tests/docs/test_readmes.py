@@ -20,6 +20,7 @@ import pytest
 
 import deniable
 from deniable import Client, Collection
+from deniable_aggregator.telling.tables import COLUMNS
 from support.commands import COMMAND, ROOT, serving
 from support.waiting import PATIENCE
 
@@ -175,5 +176,20 @@ def test_every_file_that_a_page_leads_to_is_there() -> None:
     """Links within the repository, and their headings."""
     for page in [*MADE, "CHANGELOG.md", *(str(each.relative_to(ROOT)) for each in (ROOT / "docs").rglob("*.md"))]:
         text = (ROOT / page).read_text(encoding="utf-8")
-        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
-            assert ((ROOT / page).parent / target).exists(), f"{page}: {target}"
+        for target, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", text):
+            path = (ROOT / page).parent / target if target else ROOT / page
+            assert path.exists(), f"{page}: {target}"
+            assert not heading or heading in headings(path), f"{page}: {target}#{heading}"
+
+
+def headings(page: Path) -> set[str]:
+    """How links name those of a page."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in found}
+
+
+def test_every_column_of_a_table_is_explained() -> None:
+    """What a reader in Python gets: each once, in the aggregator's README."""
+    text = (ROOT / "aggregator" / "README.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(cells))) == sorted(COLUMNS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +163,36 @@ def _place(mechanism: Mechanism, payload: int) -> float:
     assert said is not None
     assert (found.sums[0] - found.origin) / found.span == pytest.approx(said, abs=1e-9)
     return said
+
+
+@EACH
+def test_the_noise_of_a_quantity_is_what_its_estimator_says(subject: Subject) -> None:
+    """Its moments keep to the bounds, halfway between two inputs too; and the variance is the same for every input.
+
+    What is left of the reports' variance without it is the devices' own: were it greater in some places, devices that
+    are there would seem to differ.
+    """
+    mechanism, rows = subject.mechanism, channel(subject.mechanism)
+    if isinstance(mechanism, Supporting) or mechanism.place_of(0) is None:
+        return
+    found = {payload: means(mechanism, alone(mechanism, payload)) for payload in rows[0]}
+    levels = {payload: each.sums[0] for payload, each in found.items() if isinstance(each, Means)}
+    first = found[0]
+    assert isinstance(first, Means)
+    noise = first.noise
+    halfway = [{payload: (low[payload] + high[payload]) / 2 for payload in low} for low, high in pairwise(rows)]
+    for place, row in enumerate([*rows, *halfway]):
+        mean = sum(chance * levels[payload] for payload, chance in row.items())
+        second, third, fourth = (
+            float(sum(chance * (levels[payload] - mean) ** order for payload, chance in row.items()))
+            for order in (2, 3, 4)
+        )
+        assert noise.least * (1 - 1e-9) <= second <= noise.most * (1 + 1e-9)
+        assert abs(third) <= noise.third * (1 + 1e-9) + 1e-9
+        assert fourth <= noise.fourth * (1 + 1e-9)
+        assert fourth - second**2 >= noise.square * (1 - 1e-9)
+        if place < len(rows):
+            assert second == pytest.approx(noise.least, rel=1e-5), f"of input {place} it has another variance"
 
 
 @EACH

@@ -121,8 +121,8 @@ def test_a_truth_can_say_what_goes_together(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (TOGETHER + APART, "told twice, by a table and by one of what it feeds: browser, dark"),
-        ("[dark]\nvalues = [true]\n", "differs in: browser"),
-        (APART + "[drak]\nvalues = [true]\n", "differs in: drak"),
+        ("[dark]\nvalues = [true]\n", "no other; missing: browser$"),
+        (APART + "[drak]\nvalues = [true]\n", "no other; unknown: drak$"),
         ("[both]\nvalues = [{browser = 'a'}]\n", "both: takes a value for each of browser, dark"),
         ("[both]\nvalues = [{browser = 'x', dark = true}]\n", "both: not one of the 3 values"),
     ],
@@ -131,6 +131,31 @@ def test_a_truth_that_does_not_fit_is_refused(tmp_path: Path, text: str, words: 
     """Each metric that is recorded for is told once."""
     with pytest.raises(TruthError, match=words):
         drawn(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "weigths = [1, 2]",
+        "weights = 3",
+        "weights = [1]",
+        "weights = [1, 'a']",
+        "weights = [1, nan]",
+        "weights = [inf, 1]",
+        f"weights = [1, {10**400}]",
+        "weights = [-1, 2]",
+        "weights = [0, 0]",
+        "weights = [true, false]",
+        "weights = []",
+    ],
+    ids=lambda more: more[:24],
+)
+def test_weights_that_weigh_nothing_are_refused(tmp_path: Path, more: str) -> None:
+    """In a line that names the metric; and a word that is not known is not passed over."""
+    text = f"[browser]\nvalues = ['a']\n[dark]\nvalues = [true, false]\n{more}\n"
+    with pytest.raises(TruthError, match=r"truth\.toml: dark: .*weig"):
+        drawn(tmp_path, text)
+    assert drawn(tmp_path, text.replace(more, f"weights = [{10**300}, 1e300]"))
 
 
 def test_counters_of_a_fed_metric_are_those_of_the_pairs(tmp_path: Path) -> None:

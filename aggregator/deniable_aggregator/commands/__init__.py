@@ -1,4 +1,4 @@
-"""The `deniable` command: one file a subcommand; exit code 0, or a one-line error and 2.
+"""The `deniable` command: one file a subcommand; exit code 0, or a one-line error and 2; 141 unread.
 
 A subcommand loads what it needs when it is run: `check` no server, `ledger` no statistics.
 """
@@ -6,6 +6,7 @@ A subcommand loads what it needs when it is run: `check` no server, `ledger` no 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -24,12 +25,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.alone = arguments is None
     try:
         options.run(options)
+        sys.stdout.flush()
     except _told() as error:
+        if isinstance(error, BrokenPipeError) and _unheard():
+            return 141  # what a shell says of a program that SIGPIPE has ended
         print(f"deniable: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(file=sys.stderr)
     return 0
+
+
+def _unheard() -> bool:
+    """Whether it is standard output that nobody reads any more, as of `| head`; what is left for it is dropped."""
+    try:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def _told() -> tuple[type[Exception], ...]:

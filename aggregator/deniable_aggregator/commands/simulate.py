@@ -18,7 +18,12 @@ def add(commands: Any) -> None:
     parser = command(commands, "simulate", run, "a fleet of simulated devices that report", example)
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file that the aggregator serves")
     parser.add_argument("--devices", type=positive, required=True, help="how many devices report")
-    parser.add_argument("--truth", required=True, metavar="FILE", help="what they would answer (TOML)")
+    parser.add_argument(
+        "--truth",
+        required=True,
+        metavar="FILE",
+        help="what they would answer: TOML, a table for each metric, with its values and weights",
+    )
     parser.add_argument("--endpoint", default=ENDPOINT, help="the aggregator (%(default)s)")
     parser.add_argument(
         "--fast",

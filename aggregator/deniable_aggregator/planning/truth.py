@@ -15,6 +15,7 @@ Simulated devices have no privacy to lose: here, and only here, a seeded generat
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -28,6 +29,9 @@ from deniable import Collection, InvalidValueError
 from deniable_aggregator.planning.population import Population
 
 __all__ = ["Truth", "TruthError"]
+
+_HEAVIEST = 1e300
+"""No weight is greater: sums of them stay finite."""
 
 
 class TruthError(ValueError):
@@ -58,7 +62,7 @@ class Truth:
         """What each of so many devices would answer."""
         drawn = {}
         for name, (values, weights) in self.values.items():
-            shares = np.asarray(weights) / np.sum(weights)
+            shares = np.asarray(weights, dtype=np.float64) / math.fsum(weights)
             drawn[name] = Population(values, generator.choice(len(values), size=devices, p=shares))
             for source in self.fed.get(name, ()):
                 drawn[source] = Population([value[source] for value in values], drawn[name].places)
@@ -74,8 +78,10 @@ def _check_tables(
     """Every metric that is recorded for has one table: its own, or that of one that it feeds."""
     told = Counter(source for name in table for source in fed.get(name, (name,)))
     recorded = collection.metrics.keys() - fed.keys()
-    if odd := sorted(told.keys() ^ recorded):
-        raise TruthError(f"{path}: a table for each metric and no other; differs in: {', '.join(odd)}")
+    missing, unknown = sorted(recorded - told.keys()), sorted(told.keys() - recorded)
+    if missing or unknown:
+        odd = [f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("unknown", unknown)) if names]
+        raise TruthError(f"{path}: takes a table for each metric and no other; {'; '.join(odd)}")
     if twice := sorted(name for name, times in told.items() if times > 1):
         raise TruthError(f"{path}: told twice, by a table and by one of what it feeds: {', '.join(twice)}")
 
@@ -84,10 +90,23 @@ def _values(where: str, collection: Collection, name: str, own: Any) -> tuple[li
     values = own.get("values") if isinstance(own, dict) else None
     if not isinstance(values, list) or not values:
         raise TruthError(f"{where}: needs a list `values`")
+    if unknown := sorted(own.keys() - {"values", "weights"}):
+        raise TruthError(f"{where}: takes `values` and `weights`, not {', '.join(unknown)}")
     weights = own.get("weights", [1] * len(values))
-    if len(weights) != len(values) or min(weights) < 0 or not sum(weights):
-        raise TruthError(f"{where}: `weights` are as many as the values, none negative, not all zero")
+    if not _weighing(weights, len(values)):
+        raise TruthError(f"{where}: `weights` are a list of as many numbers as values, none negative, not all zero")
     try:
         return [collection.metrics[name].kind.check(value) for value in values], weights
     except InvalidValueError as error:
         raise TruthError(f"{where}: {error}") from error
+
+
+def _weighing(weights: Any, count: int) -> bool:
+    """Whether these say how often each of so many values occurs."""
+    if (
+        not isinstance(weights, list)
+        or len(weights) != count
+        or any(type(each) not in {int, float} for each in weights)
+    ):
+        return False
+    return all(0 <= each <= _HEAVIEST for each in weights) and any(weights)

@@ -1,0 +1,61 @@
+"""Commands whose reader has seen enough, as in `deniable check metrics.toml | head -3`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deniable import Client, Collection, Consent
+from deniable_aggregator.commands import check, main
+from support.commands import COMMAND, EDITOR
+from support.waiting import PATIENCE
+
+SIGPIPE_ENDED = 141
+
+
+def unheard(directory: Path, unbuffered: str, *command: str | Path) -> tuple[int, str]:
+    """How a command ends that writes where nobody reads, and what it says of that."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    try:
+        ended = subprocess.run(
+            command, stdout=writing, stderr=subprocess.PIPE, text=True, env=environment, cwd=directory,
+            stdin=subprocess.DEVNULL, timeout=PATIENCE,
+        )  # fmt: skip
+    finally:
+        os.close(writing)
+    return ended.returncode, ended.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["check", "bundle", "codegen"])
+def test_a_command_that_nobody_reads_ends_in_silence(tmp_path: Path, command: str, unbuffered: str) -> None:
+    """With the exit code of a program that SIGPIPE has ended, whether it finds out as it writes or as it ends."""
+    assert unheard(tmp_path, unbuffered, COMMAND, command, EDITOR) == (SIGPIPE_ENDED, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_so_does_what_a_person_asks_of_their_device(tmp_path: Path, unbuffered: str) -> None:
+    """`python -m deniable STATE transcript | head` has no traceback."""
+    state = tmp_path / "device.state"
+    Client(Collection.load(EDITOR), endpoint="127.0.0.1:1", state=state, consent=Consent.GRANTED,
+           segment={"platform": "linux"}).close()  # fmt: skip
+    assert state.exists()
+    command = (sys.executable, "-m", "deniable", state, "ledger")
+    assert unheard(tmp_path, unbuffered, *command) == (SIGPIPE_ENDED, "")
+
+
+def test_other_broken_pipes_are_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where standard output is read, the error is another one's, and is said in a line."""
+
+    def broken(_: object) -> None:
+        raise BrokenPipeError("of a socket")
+
+    monkeypatch.setattr(check, "add", lambda commands: commands.add_parser("check").set_defaults(run=broken))
+    assert main(["check"]) == 2
+    assert capsys.readouterr().err == "deniable: of a socket\n"
