@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError
 from deniable_aggregator.analysis.query import Analyst, Query
-from deniable_aggregator.answers import answer
-from deniable_aggregator.store import CounterKey, Store
+from deniable_aggregator.answers import answer, leading
+from deniable_aggregator.store import Additions, Arrivals, CounterKey, EpochKey, Store
 from support.stored import put, stored
 
 DAY = 86400
@@ -138,6 +139,41 @@ def test_a_trend_has_a_point_for_every_epoch_with_reports_and_is_about_the_leadi
         assert dark.effective == pytest.approx(100)
 
     asked(questions)
+
+
+def test_rows_of_which_nothing_is_known_are_not_the_largest() -> None:
+    """Of flags that devices draw some have no reports yet: they stand behind all others, wherever they are."""
+    text = """
+[collection]
+name = "drawn"
+epoch = "1d"
+owner = "telemetry@example.org"
+[budget]
+epoch = 2.0
+[metrics.addons]
+kind = "flags"
+description = "What is installed"
+flags = ["a", "b", "c", "d", "e"]
+epsilon = 2.0
+"""
+    collection = Collection.loads(text)
+    metric = collection.metrics["addons"]
+    counters = [np.array([0, yes] if not yes else [10 - yes, yes]) for yes in (0, 4, 0, 7, 5)]
+    found = answer(metric, counters)
+    assert [math.isnan(row.value) for row in found.rows] == [True, False, True, False, False]
+    assert leading(metric, found) == ("shares", "d")
+
+    async def cut(analyst: Analyst, store: CountingStore) -> None:
+        analyst.catalog.replace([collection])
+        keys = [CounterKey(collection.digest, number, TODAY, 0) for number in range(5)]
+        size, entry = [2] * 5, np.arange(10)
+        additions = Additions.checked(keys, size, entry // 2, entry % 2, np.concatenate(counters))
+        await store.add(0, {EpochKey(collection.digest, TODAY): Arrivals([bytes(16)], DAY, DAY)}, additions)
+        for rows, largest in ((1, "d"), (2, "de"), (4, "deba")):
+            (told,) = await analyst.answers("drawn", Query(last_epoch=TODAY, rows=rows))
+            assert [row.key for row in told.estimate.rows] == [*largest]
+
+    asked(cut)
 
 
 def test_only_what_has_changed_is_read_again() -> None:

@@ -72,6 +72,53 @@ def test_whoever_brings_nothing_again_and_again_is_closed_once() -> None:
     assert sorted(closed) == ["ipv4:10.0.0.2:0", "ipv4:10.0.0.2:1"]
 
 
+def test_a_proxy_is_not_closed_for_one_who_floods_through_it() -> None:
+    """Five hundred calls a second that bring nothing, among a thousand of devices over the same connection."""
+    closed: list[str] = []
+    clock = Clock()
+    conduct = Conduct(closed.append, clock)
+    for number in range(1500):
+        clock.now = number / 1500
+        (conduct.mark if number % 3 == 0 else conduct.merit)("ipv4:10.0.0.1:1")
+    assert not closed
+    for _ in range(MANY):
+        conduct.mark("ipv4:10.0.0.1:1")
+    assert closed == ["ipv4:10.0.0.1:1"], "where hardly anything else comes it is"
+
+
+def test_merits_are_forgotten_as_marks_are() -> None:
+    """Nothing is kept of connections that have gone, nor does anybody save up."""
+    closed: list[str] = []
+    clock = Clock()
+    conduct = Conduct(closed.append, clock)
+    for number in range(MANY):
+        clock.now = number / 100
+        conduct.merit(f"ipv4:10.0.0.1:{number}")
+        assert len(conduct._merits) <= 30
+        conduct.merit("ipv4:10.0.0.2:1")
+    clock.now += 1
+    for _ in range(MANY):
+        conduct.mark("ipv4:10.0.0.2:1")
+    assert closed == ["ipv4:10.0.0.2:1"]
+
+
+def test_a_flood_through_a_proxy_costs_no_batch(tmp_path: Path) -> None:
+    """On one connection, as many batches as calls that bring nothing: every batch is stored, and the proxy stays."""
+
+    async def forward() -> None:
+        async with serving(tmp_path) as (server, client):
+            _stopped(server)
+            for _ in range(MANY // 50):
+                good = [client.submit(request((0, 1))) for _ in range(25)]
+                bad = [client.refused(b"\xff\xff") for _ in range(25)]
+                assert not any(await asyncio.gather(*good))
+                await asyncio.gather(*bad)
+            conduct = server._calls._conduct
+            assert (conduct._all, list(conduct._merits.values()), conduct._closed) == (MANY // 2, [MANY // 2], set())
+
+    asyncio.run(forward())
+
+
 def _stopped(server: Server) -> None:
     """Have no window end: a slow machine would see fewer marks in one."""
     server._calls._conduct._clock = Clock()

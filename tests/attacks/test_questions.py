@@ -24,7 +24,7 @@ from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.prices import _ROW as ROW
 from deniable_aggregator.analysis.prices import MOST, Price, TooDearError
-from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.query import Analyst, Query
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE
 from deniable_aggregator.answers import answer, row_count
@@ -187,6 +187,33 @@ def test_ten_years_are_remembered_in_as_little_room_as_a_day() -> None:
     for number in range(200_000):
         remembered.keep((0, "m", number, number + 1, 0), b"", number, lambda _: 1)
     assert len(remembered._kept) <= 100_000
+
+
+def test_no_question_is_answered_with_what_was_found_for_another() -> None:
+    """While one is being answered, a thousand others are asked, so that their numbers are forgotten: that of the one
+    is not given to another, for whom its answer would be kept."""
+
+    async def work(analyst: Analyst, store: CountingStore) -> None:
+        read, held, go = store.cells, asyncio.Event(), asyncio.Event()
+
+        async def cells(digest: int, cells: Any, segments: int) -> Any:
+            held.set()
+            await go.wait()
+            return await read(digest, cells, segments)
+
+        await put(store, COLLECTION, TODAY, {"m00": [400, 300, 200, 120, 80]})
+        store.cells = cells  # type: ignore[method-assign]
+        asking = asyncio.create_task(analyst.answers("", Query(last_epoch=TODAY, confidence=0.5), "m00"))
+        await held.wait()
+        for number in range(999):
+            analyst._remembered.number(number)
+        other = Query(last_epoch=TODAY)
+        await analyst.version("", other)
+        go.set()
+        (one,), (another,) = await asking, await analyst.answers("", other, "m00")
+        assert (one.estimate.confidence, another.estimate.confidence) == (0.5, 0.95)
+
+    asked(work)
 
 
 def test_a_watch_of_a_dear_question_is_answered_as_often_as_it_is_cheap() -> None:

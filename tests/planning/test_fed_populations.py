@@ -15,6 +15,8 @@ import pytest
 from deniable import Collection, linkage
 from deniable.kinds import KINDS
 from deniable.payload import PAYLOAD_BITS
+from deniable_aggregator.answers import RowId
+from deniable_aggregator.demo.fleet import Fleet
 from deniable_aggregator.planning.audit import audit
 from deniable_aggregator.planning.fleet import batches, report
 from deniable_aggregator.planning.leverage import gain
@@ -96,6 +98,20 @@ def test_many_metrics_together_are_no_more_than_the_devices() -> None:
     found = Population.together(parts)
     assert [list(value.values()) for value in found] == [[999] * 12, [0] * 12, list(range(12))]
     assert len(found.values) == 3
+
+
+def test_a_demonstration_knows_the_truth_of_what_is_told_together(tmp_path: Path) -> None:
+    """Of a source by the table of what it feeds; of what is fed and has none nothing is told."""
+    for text, dark in ((APART, 0.5), (TOGETHER, 0.7)):
+        collection, file = Collection.loads(TEXT), tmp_path / "truth.toml"
+        file.write_text(text)
+        fleet = Fleet(collection, Truth.load(file, collection), 7)
+        fleet._devices[7] = DEVICES
+        told = {name: fleet.truth(collection.metrics[name], range(7, 8), {}) for name in ("browser", "dark")}
+        assert told["dark"] == {RowId("shares", "yes"): dark}
+        assert set(told["browser"] or ()) == {RowId("shares", value) for value in "abc"}
+        if text is APART:
+            assert fleet.truth(collection.metrics["both"], range(7, 8), {}) is None
 
 
 @pytest.mark.parametrize("text", [APART, TOGETHER])

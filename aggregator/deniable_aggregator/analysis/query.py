@@ -27,7 +27,7 @@ from deniable_aggregator.analysis.prices import estimating, reading
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed, windowed
-from deniable_aggregator.answers import Estimate, Row, RowId, Series, Target, answer, consistent, leading
+from deniable_aggregator.answers import Estimate, Row, RowId, Series, Target, answer, by_size, consistent, leading
 from deniable_aggregator.store import Store
 
 __all__ = ["Analyst", "Answer", "Overview", "Point", "Query", "Trend", "Truth", "analyst_of"]
@@ -147,7 +147,7 @@ class _Found:
         for own in whole.series:
             pairs = [(row, next(fitted)) for row in own.rows]
             if most and len(pairs) > most:
-                pairs = sorted(pairs, key=lambda pair: -pair[0].value)[:most]
+                pairs = sorted(pairs, key=lambda pair: by_size(pair[0]))[:most]
             series.append(Series(own.heading, tuple(row for row, _ in pairs)))
             fits += [fit for _, fit in pairs]
         counts = tuple(len(own.rows) for own in whole.series)

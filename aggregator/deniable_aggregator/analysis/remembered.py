@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
@@ -31,16 +32,22 @@ class Remembered:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
+        self._next = itertools.count()
         self._kept: OrderedDict[Key, tuple[bytes, Any, int]] = OrderedDict()
         self._rows = 0
 
     def number(self, asked: Hashable) -> int:
-        """The number of a question, but for the metric and the epochs: it is quick to look up."""
+        """The number of a question, but for the metric and the epochs: it is quick to look up.
+
+        None is given twice, also after all are forgotten: who has an old one may still be answering.
+        """
         if len(self._numbers) >= _MOST_NUMBERS and asked not in self._numbers:
             self._numbers.clear()
             self._kept.clear()
             self._rows = 0
-        return self._numbers.setdefault(asked, len(self._numbers))
+        if asked not in self._numbers:
+            self._numbers[asked] = next(self._next)
+        return self._numbers[asked]
 
     def find(self, key: Key, state: bytes) -> Any:
         """What is kept of this state; None where nothing is."""

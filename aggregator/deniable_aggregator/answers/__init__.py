@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
-from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series
+from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
 from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.answers.boolean import BooleanRoom
 from deniable_aggregator.answers.category import CategoryRoom
@@ -25,7 +25,7 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "ROOMS", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Target",
-    "answer", "consistent", "headings", "leading", "row_count", "shared", "truth", "view",
+    "answer", "by_size", "consistent", "headings", "leading", "row_count", "shared", "truth", "view",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from deniable_aggregator.estimators import Target
 
-__all__ = ["Estimate", "Heading", "Keys", "Measure", "Row", "RowId", "Series"]
+__all__ = ["Estimate", "Heading", "Keys", "Measure", "Row", "RowId", "Series", "by_size"]
 
 _NUMBERS = ("value", "low", "high", "std_error")
 
@@ -74,6 +74,11 @@ class Row:
     """Standard error of the value, as the reports show it; nan where it is not known."""
     parent: str = ""
     """The key of the row that this one is a part of; empty where there is none."""
+
+
+def by_size(row: Row) -> tuple[bool, float]:
+    """Sorts rows: the largest first, and last those of which nothing is known, which compare with none."""
+    return math.isnan(row.value), -row.value
 
 
 @dataclass(frozen=True, slots=True)

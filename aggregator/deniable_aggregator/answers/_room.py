@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Kind
-from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, RowId
+from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, RowId, by_size
 from deniable_aggregator.consistency import on_simplex
 from deniable_aggregator.estimators import Target
 
@@ -84,5 +84,5 @@ class Room(ABC):
         largest. Without any row its key is empty."""
         first = next((series for series in found.series if series.rows), found.series[0])
         largest = found.reports and first.heading.measure is Measure.SHARE
-        rows = sorted(first.rows, key=lambda row: -row.value) if largest else first.rows
+        rows = sorted(first.rows, key=by_size) if largest else first.rows
         return RowId(first.heading.name, rows[0].key if rows else "")

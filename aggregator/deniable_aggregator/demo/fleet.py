@@ -65,9 +65,10 @@ class Fleet:
         """What the rows of a metric's answer would say of everybody who is asked in these epochs.
 
         Answers do not depend on the segment; how many devices are in one, which a total needs, nobody has counted.
+        None where nobody is asked, or where it is left to the draw: of what is fed and has no table of its own.
         """
         own = {epoch: self._devices[epoch] for epoch in window if self._devices[epoch]}
-        if not own:
+        if not own or self._today.of(metric.name) is None:
             return None
         devices = sum(own.values())
         days = [self._row_truth(metric.name, epoch) for epoch in own]
@@ -83,7 +84,9 @@ class Fleet:
     def _row_truth(self, name: str, epoch: int) -> Mapping[RowId, float]:
         """The rows for one day, totals as of one device."""
         metric = self._collection.metrics[name]
-        values, weights = self._on(epoch).values[name]
+        found = self._on(epoch).of(name)
+        assert found
+        values, weights = found
         asked = [value for value, weight in zip(values, weights, strict=True) for _ in range(round(weight))]
         totals = _totals(metric)
         return {

@@ -58,6 +58,16 @@ class Truth:
         _check_tables(path, table, collection, fed)
         return cls({name: _values(f"{path}: {name}", collection, name, own) for name, own in table.items()}, fed)
 
+    def of(self, name: str) -> tuple[list[Any], list[float]] | None:
+        """What occurs of a metric, and how often: by its own table, or by that of one that it feeds; None without."""
+        if name in self.values:
+            return self.values[name]
+        for fed, sources in self.fed.items():
+            if name in sources and fed in self.values:
+                values, weights = self.values[fed]
+                return [value[name] for value in values], weights
+        return None
+
     def draw(self, devices: int, generator: np.random.Generator) -> dict[str, Population]:
         """What each of so many devices would answer."""
         drawn = {}

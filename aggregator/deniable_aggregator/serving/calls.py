@@ -153,7 +153,7 @@ class Calls:
             else:
                 self._conduct.mark(context.peer())
             try:
-                return await behaviour(message, context)
+                answer = await behaviour(message, context)
             except grpc.aio.AbortError as error:
                 forget_soon(error)
                 if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
@@ -161,6 +161,9 @@ class Calls:
                 raise
             finally:
                 self._stored.discard(context)
+            if reports:
+                self._conduct.merit(context.peer())
+            return answer
 
         return asked
 

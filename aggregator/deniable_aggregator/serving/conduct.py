@@ -3,12 +3,17 @@
 words:
   mark    a call that has brought nothing that could be a batch: malformed, given up before its message, or of another
           method, answered or not
-  window  the short time over which marks are counted; then all are forgotten
+  merit   a batch that a call has brought, and that is stored
+  window  the short time over which both are counted; then all are forgotten
 
 A device has a connection of its own, and makes one call. Somebody who floods sends hundreds over a connection, and
 each has its turn before a device's call that came later. While marks are few, nobody is closed for them, whatever
 they do; while they are many, a connection that has more of them than a device ever will is closed. That ends all of
 its calls at once, also those that still wait in gRPC and could only be ended one by one.
+
+But behind a proxy one connection has the calls of many devices, and somebody who floods can be among them. One that
+brings more batches than marks is not closed: who wants to be spared has to send batches, and these cost the same
+with marks or without.
 """
 
 from __future__ import annotations
@@ -34,21 +39,32 @@ class Conduct:
         self._clock = clock
         self._began = clock()
         self._marks: Counter[str] = Counter()
+        self._merits: Counter[str] = Counter()
         self._all = 0
         self._closed: set[str] = set()
         """Those that were told so in this window: calls of theirs may still come to light."""
 
     def mark(self, peer: str) -> None:
         """A call of this connection has brought nothing; closes it when that is too often."""
+        self._look()
+        self._all += 1
+        self._marks[peer] += 1
+        if self._all > _MANY and self._marks[peer] > _FEW + self._merits[peer]:
+            self.close(peer)
+
+    def merit(self, peer: str) -> None:
+        """A call of this connection has brought a batch that is stored."""
+        self._look()
+        self._merits[peer] += 1
+
+    def _look(self) -> None:
+        """Forget everything at the end of a window."""
         now = self._clock()
         if now - self._began >= _WINDOW_SECONDS:
             self._began, self._all = now, 0
             self._marks.clear()
+            self._merits.clear()
             self._closed.clear()
-        self._all += 1
-        self._marks[peer] += 1
-        if self._all > _MANY and self._marks[peer] > _FEW:
-            self.close(peer)
 
     def close(self, peer: str) -> None:
         """Close a connection, if that has not been asked for already."""
