@@ -14,7 +14,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable audit` to the commands, with its options."""
     parser = command(
         commands, "audit", run, "epsilon, measured from what is sent, beside what is claimed", "metrics.toml"
     )
@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable audit` with the options that were given."""
     from deniable_aggregator.planning.audit import audit
     from deniable_aggregator.telling.terminal import Progress, table
 

@@ -12,7 +12,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable bundle` to the commands, with its options."""
     example = "metrics.toml --output bundle.toml"
     parser = command(
         commands, "bundle", run, "a collection and all files that it names, as the one text that ships", example
@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable bundle` with the options that were given."""
     from deniable.collection import bundle
 
     text = bundle(options.collection).encode()

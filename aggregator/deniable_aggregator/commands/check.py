@@ -11,13 +11,13 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable check` to the commands, with its options."""
     parser = command(commands, "check", run, "what a collection asks, what it costs, what is unwise", "metrics.toml")
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable check` with the options that were given."""
     from deniable import linkage
     from deniable_aggregator.planning.check import composed, findings, linked, reasons
     from deniable_aggregator.planning.leverage import gain

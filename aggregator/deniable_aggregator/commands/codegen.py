@@ -12,7 +12,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable codegen` to the commands, with its options."""
     example = "metrics.toml --output metrics.py"
     parser = command(commands, "codegen", run, "typed accessors of a collection, for type checkers", example)
     parser.add_argument("collection", type=Path, metavar="COLLECTION", help="a collection file")
@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable codegen` with the options that were given."""
     from deniable.codegen import generate
 
     module = generate(Collection.load(options.collection), options.collection.name)

@@ -10,7 +10,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable demo` to the commands, with its options."""
     parser = command(commands, "demo", run, "a simulated fleet against a real aggregator", "--devices 10000")
     parser.add_argument("--devices", type=positive, default=10_000, help="how many devices report (10,000)")
     parser.add_argument("--once", action="store_true", help="exit after the table")
@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable demo` with the options that were given."""
     import asyncio
 
     from deniable_aggregator import demo

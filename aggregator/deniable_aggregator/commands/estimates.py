@@ -17,7 +17,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable estimates` to the commands, with its options."""
     parser = command(commands, "estimates", run, "the answers of a running aggregator", "--last 7")
     parser.add_argument("--endpoint", default=ENDPOINT, help="the aggregator (%(default)s)")
     parser.add_argument("--collection", default="", help="name or digest; needed where there are several")
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable estimates` with the options that were given."""
     from deniable_aggregator.telling.remote import Reader
     from deniable_aggregator.telling.tables import Table
     from deniable_aggregator.telling.terminal import estimates, redrawn

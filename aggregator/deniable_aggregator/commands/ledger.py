@@ -11,7 +11,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable ledger` to the commands, with its options."""
     parser = command(
         commands,
         "ledger",
@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable ledger` with the options that were given."""
     from deniable.person import ledger, transcript
     from deniable.person.device import look
 

@@ -18,7 +18,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable serve` to the commands, with its options."""
     parser = command(commands, "serve", run, "the aggregator", "metrics.toml --data ./deniable-data")
     parser.add_argument(
         "collections",
@@ -85,7 +85,7 @@ def _durability(text: str) -> Durability:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable serve` with the options that were given."""
     from deniable_aggregator.serving.access import Access
     from deniable_aggregator.serving.answering import answering
     from deniable_aggregator.serving.server import Settings

@@ -13,7 +13,7 @@ __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
-    """Its options."""
+    """Add `deniable simulate` to the commands, with its options."""
     example = "metrics.toml --devices 100000 --truth truth.toml --endpoint 127.0.0.1:8470"
     parser = command(commands, "simulate", run, "a fleet of simulated devices that report", example)
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file that the aggregator serves")
@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: Any) -> None:
-    """What it does."""
+    """Run `deniable simulate` with the options that were given."""
     import asyncio
     import time
 
