@@ -295,7 +295,9 @@ class EstimateRow(google.protobuf.message.Message):
     std_error: builtins.float
     """Standard error of the value. Absent where it is not known."""
     parent: builtins.str
-    """The key of the row that this one is a part of; empty where there is none."""
+    """The key of the row that this one is a part of; empty where there is none. Where only the largest rows were asked
+    for, that row can be among those that were left out.
+    """
     text: builtins.str
     """The value as people read it, to the digits that are shown everywhere."""
     low_text: builtins.str
