@@ -133,7 +133,7 @@ class Keeper:
         if consent is Consent.WITHHELD:
             epochs.withhold(connection)
             self._state.erase_set_aside(float("inf"))
-        self._say(losses.why(connection, self._collection))
+        self._say(losses.why(connection, self._collection, self._settings.clock()))
         self.consent = consent
         return consent
 
