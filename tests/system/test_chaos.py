@@ -20,6 +20,7 @@ import pytest
 
 from deniable import Charge, Collection, Entry, StateError
 from deniable.device import ledger, transcript
+from deniable.device.state import health, reading
 from deniable_aggregator.store import CounterKey
 from support.aggregators import running
 from support.stored import stored_in
@@ -135,7 +136,7 @@ def homes(file: Path, endpoint: str, devices: int, number: int) -> Iterator[list
             home.die()
 
 
-async def chaos(file: Path, kills: int, devices: int, number: int) -> None:
+async def chaos(file: Path, kills: int, devices: int, number: int, lifetime: float) -> None:
     """Kill a home or the aggregator, each when devices have lived some more; whoever died comes back."""
     lives = lives_of(file)
     lives.touch()
@@ -157,28 +158,35 @@ async def chaos(file: Path, kills: int, devices: int, number: int) -> None:
                 await more(random.randrange(LIVES))
                 if kill % AGGREGATOR == AGGREGATOR // 2:
                     await stack.aclose()  # kills it, and waits until its store has gone too
-                    await asyncio.sleep(random.uniform(0.0, 0.5))
+                    await more(random.randrange(LIVES))  # while nobody is there
                     await serve(endpoint)
                 else:
                     home = random.choice(own)
                     home.die()
                     home.live_again()
             await until(
-                lambda: settled(file.parent, devices), "every device has been heard, and one is near its limit"
+                lambda: settled(file.parent, devices, lifetime), "devices have been heard, and one is at its limit"
             )
 
 
-def settled(room: Path, devices: int) -> bool:
-    """Whether more batches were acknowledged than there are devices, and a device is near what it may ever spend."""
-    stored, most = 0, 0.0
+def settled(room: Path, devices: int, lifetime: float) -> bool:
+    """Whether more batches were acknowledged than there are devices, and a device is near what it may ever spend.
+
+    In the short version it has asked for more as well: it was refused, or has gone beyond its limit.
+    """
+    stored, most, asked = 0, 0.0, lifetime - EPOCH_BUDGET > NEAR
     for device in range(devices):
         try:
             path = room / f"d{device}.db"
             stored += sum(fate == "stored" for fate in fates(transcript.read(path)).values())
-            most = max(most, sum(charge.epsilon for charge in ledger.read(path)))
+            spent = sum(charge.epsilon for charge in ledger.read(path))
+            with reading(path) as connection:
+                refused = health(connection).get("refused by the ledger", 0)
         except StateError:
             continue  # it is being written
-    return stored > devices and most > NEAR
+        most = max(most, spent)
+        asked |= spent > NEAR and (refused > 0 or spent > lifetime)
+    return stored > devices and most > NEAR and asked
 
 
 async def counted(data: Path, collection: Collection, epochs: set[int]) -> Counter[tuple[int, int]]:
@@ -224,7 +232,7 @@ def test_whatever_dies_every_ledger_holds_and_nothing_is_lost_or_doubled(
     file = tmp_path / "chaos.toml"
     names = str([f"d{device}" for device in range(devices)])
     file.write_text(COLLECTION.replace("LIFETIME", str(lifetime)).replace("NAMES", names))
-    asyncio.run(chaos(file, kills, devices, number))
+    asyncio.run(chaos(file, kills, devices, number, lifetime))
     collection = Collection.load(file)
     ledgers = [ledger.read(tmp_path / f"d{device}.db") for device in range(devices)]
     sent = [fates(transcript.read(tmp_path / f"d{device}.db")) for device in range(devices)]

@@ -147,7 +147,7 @@ export function metricPage(collection, title, info, main) {
     const rows = estimates.map((each) => {
       const row = again(each, leading);
       const value = each.segment[own.name];
-      if (!row || !hasReports(each)) return { label: value, hover: `${value}: no reports` };
+      if (!row || !hasReports(each)) return { label: value, hover: `${value}: ${missing(each)}` };
       return { label: value, value: row.value, low: row.low, high: row.high, truth: row.truth, hover: `${value}: ${reading(row, each)}`, truthHover: `${value}: truth ${row.truthText}` };
     });
     const cells = estimates.map((each) => [each.segment[own.name], cell(each, leading), count(each.reports)]);
@@ -164,9 +164,12 @@ export function metricPage(collection, title, info, main) {
 
 function cell(estimate, followed) {
   const row = again(estimate, followed);
-  if (!row || !hasReports(estimate)) return "–";
+  if (!row || !hasReports(estimate)) return missing(estimate);
   return `${row.text}${unitOf(row)} (${row.lowText} to ${row.highText})`;
 }
+
+// Why an answer has no number for a row of another one, to the same question.
+const missing = (estimate) => (hasReports(estimate) ? "not among the largest" : "no reports");
 
 function answerTable(estimate, truth) {
   const every = rowsOf(estimate);
