@@ -30,8 +30,8 @@ _TEXT = """\
 
 Processor time of a batch of 20 reports from parsing to folded counters, that of the store's process included, without
 gRPC's (about {grpc} microseconds a call). Flushes of {batches} batches, as many as come in a few milliseconds under
-load; deltas are folded after every {folded} flushes, once a second at 15,000 batches a second. The median of {rounds}
-rounds in which all cases take turns.
+load; increments are folded after every {folded} flushes, once a second at 15,000 batches a second. The median of
+{rounds} rounds in which all cases take turns.
 
 | columns | values of each | devices counted before | µs a batch | times the first | with gRPC's {grpc} |
 |---|---|---|---|---|---|

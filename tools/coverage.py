@@ -30,8 +30,7 @@ from scipy.stats import binom
 from deniable import Collection, Metric
 from deniable.kinds import Boolean, Category, Flags, Ordinal, Quantity, Set, Vector
 from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
-from deniable.payload import Bitmap, Integer, Symbol
-from deniable.payload import Vector as Entries
+from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable.randomness import WORD
 from deniable_aggregator.answers import Measure, Row, answer, truth
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
@@ -328,7 +327,7 @@ def _samples(case: Case, reports: int, samples: int, generator: np.random.Genera
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
     cells = cells_of(case)
-    if any(isinstance(mechanism.shape, Entries) for mechanism in mechanisms):
+    if any(isinstance(mechanism.shape, Integers) for mechanism in mechanisms):
         yield from _vectors(mechanisms[0], cells, reports, samples, generator)
         return
     chances, adding = [], []
@@ -432,7 +431,7 @@ def _vectors(
         which = generator.choice(len(chances), p=chances / chances.sum(), size=now * reports)
         entries = twins.draw(mechanism, inputs[which], generator).view("<i4").astype(np.int64)
         shape = mechanism.shape
-        assert isinstance(shape, Entries)
+        assert isinstance(shape, Integers)
         entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
         squares = entries * entries
         parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0)

@@ -32,7 +32,7 @@ from tools.coverage import CONFIDENCE, DEVIATION, Case, Fleet, adds_of, cells_of
 from deniable import Collection, CollectionError
 from deniable.kinds import KINDS
 from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
-from deniable.payload import Symbol, Vector
+from deniable.payload import Integers, Symbol
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Measure, Target, truth
 from deniable_aggregator.planning import twins
@@ -266,7 +266,7 @@ def _remembered_noise(
     if isinstance(mechanism, Laplace):  # what ingest counts for a payload
         sent = np.array([mechanism.level(payload) - mechanism.lowest for payload in mechanism.payloads()])[sent]
     entries = sent.view("<i4").astype(np.int64) if sent.dtype == np.uint8 else sent[:, np.newaxis]
-    if isinstance(mechanism.shape, Vector) and mechanism.shape.gap:  # and for an entry
+    if isinstance(mechanism.shape, Integers) and mechanism.shape.gap:  # and for an entry
         inner = mechanism.shape.bound - 2
         entries += mechanism.shape.gap * ((entries > inner).astype(np.int64) - (entries < -inner))
     often = here.sum(axis=0)

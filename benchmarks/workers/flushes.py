@@ -42,7 +42,7 @@ def _contents(door: Admission) -> list[Batch]:
 
 
 async def _flush(batcher: Batcher, batches: list[Batch]) -> None:
-    """Submit some batches in one turn of the loop, and wait until they are settled."""
+    """Submit some batches in one turn of the loop, and wait until they are done."""
     tickets = [batcher.submit(each) for each in batches]
     for ticket in tickets:
         assert isinstance(ticket, tuple)

@@ -41,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     state = Path(given.pop(0)) if given and given[0] not in _COMMANDS and not given[0].startswith("-") else None
-    options = _parser().parse_args(given)
+    try:
+        options = _parser().parse_args(given)
+    except SystemExit as ended:  # help was asked for, or what was said can not be understood
+        raise SystemExit(_write("") or ended.code) from None
     try:
         shown = _COMMANDS[options.command](state, options) if options.command else _listed(state)
     except (StateError, OSError) as error:
@@ -49,18 +52,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 2
-    return _write("\n".join(shown))
+    return _write("\n".join(shown) + "\n")
 
 
 def _write(text: str) -> int:
     """To a terminal of whatever signs; to a reader that has seen enough, as `head` has, in silence."""
     coding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(f"{text}\n".encode(coding, "backslashreplace").decode(coding))
+        sys.stdout.write(text.encode(coding, "backslashreplace").decode(coding))
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written as this ends
-        return _UNHEARD
+        if isinstance(error, BrokenPipeError):
+            return _UNHEARD
+        sys.stderr.write(f"deniable: {plain(error)}\n")
+        return 2
     return 0
 
 
@@ -146,7 +152,7 @@ def _forget(state: Path | None, options: Any) -> list[str]:
     if not options.yes:
         if not sys.stdin.isatty():
             raise StateError(f"{path}: nothing was erased: say --yes, or run it where it can ask you")
-        _write(f"{path}\n{forget.ERASES}")
+        _write(f"{path}\n{forget.ERASES}\n")
         if input("Erase it? Type yes: ").strip().lower() != "yes":
             return ["Nothing was erased."]
     return forget.forget(path)

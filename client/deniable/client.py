@@ -221,7 +221,8 @@ class Client:
         """How the client is doing: consent, trouble, what waits, and what has happened how often."""
         counts = self._keeper.counts(self._look(health, {}))
         waiting = self._look(lambda connection: outbox.waiting(connection, self.collection.name)[0], 0)
-        trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection), "")
+        now = self._settings.clock()
+        trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
         return Status(self._keeper.consent, trouble, waiting, counts)
 
     def close(self, timeout: float | None = None) -> None:

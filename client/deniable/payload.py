@@ -13,7 +13,7 @@ words:
 | Symbol  | an integer below `size`              | how often each was sent (`size`)                        |
 | Bitmap  | `size` bits, `weight` of them set    | reports, then how often each bit was set (1 + `size`)   |
 | Integer | an integer below `size`, a `gap`     | reports, sum, and the sum of squares in two limbs (4)   |
-| Vector  | `size` entries within +-`bound`, of  | reports, the sums, the sums of squares (1 + 3 `size`)   |
+| Integers | `size` entries within +-`bound`, of | reports, the sums, the sums of squares (1 + 3 `size`)   |
 |         | the l2 norm `norm`, a `gap`          |                                                         |
 
 Sums are sums of levels. A square y^2 is added as `y^2 mod 2^32` and `y^2 div 2^32`, so that no counter leaves 63
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["PAYLOAD_BITS", "Bitmap", "Integer", "Shape", "Symbol", "Vector"]
+__all__ = ["PAYLOAD_BITS", "Bitmap", "Integer", "Integers", "Shape", "Symbol"]
 
 PAYLOAD_BITS = 48
 """The bits that an eight-byte row has for a payload."""
@@ -112,7 +112,7 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class Integers:
     """A list of integers; each entry is added up, and its square too."""
 
     size: int
@@ -142,4 +142,4 @@ class Vector:
         return 1 + 3 * self.size
 
 
-Shape = Symbol | Bitmap | Integer | Vector
+Shape = Symbol | Bitmap | Integer | Integers

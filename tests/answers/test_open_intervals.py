@@ -17,7 +17,7 @@ from scipy.stats import binom
 from deniable import Collection, Metric
 from deniable.kinds import KINDS, Quantity
 from deniable.mechanisms import MECHANISMS, Laplace
-from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable_aggregator.analysis.query import Answer
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Estimate, Measure, Target, answer
@@ -81,7 +81,7 @@ def hostile(draw: st.DrawFn, metric: Metric) -> Counters:
             case Bitmap():
                 n = draw(sizes)
                 own = [n, *(draw(st.integers(0, n)) for _ in range(shape.size))]
-            case Integer() | Vector():
+            case Integer() | Integers():
                 own = _sums(draw, shape, metric, draw(_OFTEN))
             case _:
                 raise AssertionError(shape)
@@ -89,10 +89,10 @@ def hostile(draw: st.DrawFn, metric: Metric) -> Counters:
     return columns
 
 
-def _sums(draw: st.DrawFn, shape: Integer | Vector, metric: Metric, often: list[int]) -> list[int]:
+def _sums(draw: st.DrawFn, shape: Integer | Integers, metric: Metric, often: list[int]) -> list[int]:
     """Of a few payloads, each sent so often: reports, sums, sums of squares."""
     mechanism = metric.columns[0].mechanism
-    entries = shape.size if isinstance(shape, Vector) else 1
+    entries = shape.size if isinstance(shape, Integers) else 1
     zero = -mechanism.lowest if isinstance(mechanism, Laplace) else 0
     least, most = (0, shape.size - 1) if isinstance(shape, Integer) else (-(1 << 20), 1 << 20)
     few = len(often) == 2 and often[1] <= 3

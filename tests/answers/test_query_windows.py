@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
-from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable_aggregator.analysis.windows import scaled, windowed
 from deniable_aggregator.answers import Target, answer
 
@@ -143,10 +143,12 @@ def test_intervals_of_windows_cover_where_pooling_fails(collection: Collection, 
         (Symbol(4), [10, 20, 33, 37]),
         (Bitmap(3, 1), [100, 20, 33, 47]),
         (Integer(1000), [100, 50_000, 3, 7]),
-        (Vector(2, 10), [100, -37, 12, 5, 6, 1, 2]),
+        (Integers(2, 10), [100, -37, 12, 5, 6, 1, 2]),
     ],
 )
-def test_counters_are_scaled_by_what_they_are(shape: Symbol | Bitmap | Integer | Vector, counters: list[int]) -> None:
+def test_counters_are_scaled_by_what_they_are(
+    shape: Symbol | Bitmap | Integer | Integers, counters: list[int]
+) -> None:
     """A fourth of the reports: a fourth of every count, sum and sum of squares, to the nearest whole."""
     quarter = scaled(np.array(counters), shape, 0.25).tolist()
     assert len(quarter) == len(counters)
@@ -154,7 +156,7 @@ def test_counters_are_scaled_by_what_they_are(shape: Symbol | Bitmap | Integer |
         assert sum(quarter) == 25
     else:
         assert quarter[0] == 25
-    if isinstance(shape, Integer | Vector):
+    if isinstance(shape, Integer | Integers):
         size = (len(counters) - 1) // 3
         for low, high in zip(range(1 + size, 1 + 2 * size), range(1 + 2 * size, 1 + 3 * size), strict=True):
             whole = counters[low] + (counters[high] << 32)

@@ -120,7 +120,7 @@ def test_a_flood_through_a_proxy_costs_no_batch(tmp_path: Path) -> None:
 
 
 def _stopped(server: Server) -> None:
-    """Have no window end: a slow machine would see fewer marks in one."""
+    """Have no spell end: a slow machine would see fewer marks in one."""
     server._calls._conduct._clock = Clock()
 
 

@@ -19,11 +19,10 @@ from scipy import stats
 from tools.leverage import ASKED, asked, placed
 
 from deniable import Metric, Report
-from deniable.kinds import KINDS
-from deniable.kinds import Vector as Vectors
+from deniable.kinds import KINDS, Vector
 from deniable.mechanisms import MECHANISMS, Gaussian
 from deniable.mechanisms._entries import pack
-from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable.wire.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import Measure, answer
@@ -69,7 +68,7 @@ def payloads(metric: Metric, place: int) -> Iterator[int]:
             for _ in range(30):
                 yield sum(1 << bit for bit in random.sample(range(size), own))
             yield (1 << size) - 1
-        case Vector(size, bound):
+        case Integers(size, bound):
             for one in (bound, -bound, bound + 1, shape.norm or bound, (shape.norm or bound) + 2):
                 yield pack([one, *[0] * (size - 1)])
             for part in (1.0, 0.999, 1.001, 0.5):
@@ -95,7 +94,7 @@ def ends(metric: Metric, measure: Measure) -> tuple[float, float]:
     kind = metric.kind
     if measure is Measure.SHARE:
         return 0.0, 1.0
-    if isinstance(kind, Vectors):
+    if isinstance(kind, Vector):
         return -float(kind.clip), float(kind.clip)
     return kind.ends if hasattr(kind, "ends") else (1.0, float(metric.columns[0].shape.counters))
 
@@ -108,7 +107,7 @@ def measured(metric: Metric) -> tuple[float, float]:
         shares = [(value, *ends(metric, measure)) for value, measure in rows]
         moves = [max(value - low, high - value) / (high - low) for value, low, high in shares[: _told(metric)]]
         row = max([row, *moves])
-        if isinstance(metric.kind, Vectors):
+        if isinstance(metric.kind, Vector):
             length = math.hypot(*(value for value, _, _ in shares)) / float(metric.kind.clip)
             together = max(together, (length + 1) / 2)
         else:
@@ -133,7 +132,7 @@ def test_nothing_that_is_taken_moves_an_answer_farther_than_stated(name: str, ep
     metric = METRICS[name, epsilon]
     row, together = measured(metric)
     stated = gain(metric)
-    assert row == pytest.approx(stated.row, rel=1e-3 if isinstance(metric.kind, Vectors) else 1e-6)
+    assert row == pytest.approx(stated.row, rel=1e-3 if isinstance(metric.kind, Vector) else 1e-6)
     assert together <= stated.together * (1 + 1e-6)
     if "projective" not in name:
         assert together >= stated.together * (1 - 2e-3)

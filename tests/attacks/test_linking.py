@@ -114,7 +114,7 @@ SMALL: dict[str, tuple[Mechanism, int]] = {
     "symbol": (RandomizedResponse(Epsilon.of(1), 5), 5),
     "subset": (SubsetSelection(Epsilon.of(1), 5, 2), 5),
     "points": (ProjectiveGeometryResponse(Epsilon.of(1), 7, 2, 3), 7),
-    "window": (Hybrid(Epsilon.of(1), 13), 13),
+    "band": (Hybrid(Epsilon.of(1), 13), 13),
     "bits": (BitwiseResponse(Epsilon.of(3), 3), 8),
 }
 
@@ -154,7 +154,7 @@ def test_no_population_gives_more_away_than_is_stated(name: str) -> None:
         payloads = lasting @ channel
         twice = float((both**2 / np.outer(payloads, payloads)).sum())
         assert twice - 1e-9 <= once <= float(told) + 1e-9
-    if name != "window":  # the windows of the ends overlap less
+    if name != "band":  # the bands of the ends overlap less
         assert advantage(channel, np.full(inputs, 1 / inputs)) == pytest.approx(float(told), rel=1e-9)
 
 

@@ -15,7 +15,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from deniable.payload import Bitmap, Symbol, Vector
+from deniable.payload import Bitmap, Integers, Symbol
 from deniable.v1 import estimate_service_pb2, estimate_service_pb2_grpc
 from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRequest, WideRow
 from deniable_aggregator.analysis.catalog import Catalog
@@ -131,7 +131,7 @@ LAYOUTS = [
     LAYOUT,
     Layout("one", 1, DAY, 1, (("a", Symbol(2)),)),
     Layout("wide", 2, DAY, 1, tuple((f"m{number}", Bitmap(1024)) for number in range(300))),
-    Layout("vectors", 3, DAY, 7, (("v", Vector(4096, 9)), ("w", Vector(4096, 9)), ("w", Bitmap(64)))),
+    Layout("vectors", 3, DAY, 7, (("v", Integers(4096, 9)), ("w", Integers(4096, 9)), ("w", Bitmap(64)))),
     Layout("many", 4, DAY, 1, tuple((f"m{number}", Symbol(5)) for number in range(4000))),
 ]
 
@@ -142,7 +142,7 @@ def largest(layout: Layout) -> SubmitReportsRequest:
     for number, (metric, shape) in enumerate(layout.columns):
         if isinstance(shape, Bitmap) and shape.wide:
             wide.setdefault(metric, WideRow(column=number, payload=bytes(-(-shape.size // 8))))
-        elif isinstance(shape, Vector):
+        elif isinstance(shape, Integers):
             wide[metric] = WideRow(column=number, payload=bytes(4 * shape.size))
         elif (number, metric) == next((n, m) for n, (m, _) in enumerate(layout.columns) if m == metric):
             rows += (number << 48).to_bytes(8, "little")

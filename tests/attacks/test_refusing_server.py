@@ -31,7 +31,7 @@ from support.endpoints import answering, dead
 from support.waiting import soon
 
 DAY = 86400.0
-WINDOW = DAY / 4
+LEEWAY = DAY / 4
 LONG, SHORT = (24, 40), (12, 20)
 """For how many of how many epochs one device, or several, are refused: a batch is sent for eight at most."""
 SEVERAL = 3
@@ -173,7 +173,7 @@ def check_moments(simulation: Simulation) -> None:
 
 
 def check_first_moments(simulation: Simulation) -> None:
-    """When a batch is sent first is spread evenly over its window, whatever became of those before it.
+    """When a batch is sent first is spread evenly over its leeway, whatever became of those before it.
 
     By the inequality of Dvoretzky, Kiefer and Wolfowitz, n even draws are farther than this from an even spread once
     in 10^6 times at most.
@@ -181,7 +181,7 @@ def check_first_moments(simulation: Simulation) -> None:
     first: dict[tuple[int, int], float] = {}
     for arrival, batch in simulation.batches:
         first.setdefault((arrival.device, batch.epoch), arrival.moment)
-    parts = sorted((moment - (epoch + 1) * DAY - 1.0) / WINDOW for (_, epoch), moment in first.items())
+    parts = sorted((moment - (epoch + 1) * DAY - 1.0) / LEEWAY for (_, epoch), moment in first.items())
     bound = math.sqrt(math.log(2e6) / (2 * len(parts)))
     spread = max(
         max(abs(part - place / len(parts)), abs(part - (place + 1) / len(parts))) for place, part in enumerate(parts)

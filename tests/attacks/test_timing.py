@@ -23,13 +23,13 @@ from deniable import randomness
 from deniable.epsilon import Epsilon
 from deniable.kinds import Count, Flags, Kind, Number, Quantity, Set, Vector
 from deniable.mechanisms import MECHANISMS
-from deniable.payload import Vector as Entries
+from deniable.payload import Integers
 from mechanisms.registered import CASES
 from support.cases import Subject
 
 ONE = Epsilon.of(1)
 SUBJECTS = [subject for cases in CASES.values() for subject in cases.timed]
-OF_VECTORS = [subject.mechanism for subject in SUBJECTS if isinstance(subject.mechanism.shape, Entries)]
+OF_VECTORS = [subject.mechanism for subject in SUBJECTS if isinstance(subject.mechanism.shape, Integers)]
 
 
 EACH = pytest.mark.parametrize("subject", SUBJECTS, ids=str)

@@ -55,7 +55,7 @@ epsilon = 1
 expires = 1970-01-02
 """
 COLLECTION = Collection.loads(TEXT)
-FAST = Settings(write_behind=0.01, upload_window=0.0, deadline=5.0)
+FAST = Settings(write_behind=0.01, leeway=0.0, deadline=5.0)
 
 
 class Clock:
@@ -162,7 +162,7 @@ def test_epochs_end_by_themselves() -> None:
     """Without any flush, what was recorded in an epoch arrives after it."""
     clock = Clock(101 * HOUR - 0.6)
     begun = time.monotonic()
-    settings = Settings(write_behind=0.01, upload_window=0.0, clock=lambda: clock.now + (time.monotonic() - begun))
+    settings = Settings(write_behind=0.01, leeway=0.0, clock=lambda: clock.now + (time.monotonic() - begun))
     with answering() as endpoint, client(settings=settings, endpoint=endpoint.address) as device:
         device.record("dark", True)
         soon(lambda: len(endpoint.requests) == 1)
@@ -195,7 +195,7 @@ def test_values_survive_a_restart(tmp_path: Path) -> None:
 def test_what_waits_survives_a_restart(tmp_path: Path) -> None:
     """A batch that could not be sent is sent by the next process; until then it waits as long as it was told."""
     clock = Clock()
-    settings = Settings(clock=clock, upload_window=0.0)
+    settings = Settings(clock=clock, leeway=0.0)
     with client(tmp_path / "device.db", settings, endpoint=dead()) as device:
         device.record("dark", True)
         assert not device.flush(0.5)
@@ -211,7 +211,7 @@ def test_what_waits_survives_a_restart(tmp_path: Path) -> None:
             soon(lambda: len(endpoint.requests) == 1)
 
 
-def test_a_batch_leaves_within_its_window_and_not_before(tmp_path: Path) -> None:
+def test_a_batch_leaves_within_its_leeway_and_not_before(tmp_path: Path) -> None:
     """Sealed, it waits for its random moment; an application that is not running then sends it when it next runs.
 
     It does so at a moment of that run, or when the run ends.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deniable.payload import Bitmap, Integer, Shape, Symbol, Vector
+from deniable.payload import Bitmap, Integer, Integers, Shape, Symbol
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ from deniable.payload import Bitmap, Integer, Shape, Symbol, Vector
         (Bitmap(49), 50, True),
         (Integer(2), 4, False),
         (Integer(1 << 32), 4, False),
-        (Vector(1, 1), 4, True),
-        (Vector(100, (1 << 31) - 1), 301, True),
+        (Integers(1, 1), 4, True),
+        (Integers(100, (1 << 31) - 1), 301, True),
     ],
     ids=str,
 )
@@ -41,9 +41,9 @@ def test_a_shape_says_its_counters_and_its_row(shape: Shape, counters: int, wide
         (Bitmap, (5, -1)),
         (Integer, (1,)),
         (Integer, ((1 << 32) + 1,)),
-        (Vector, (0, 1)),
-        (Vector, (1, 0)),
-        (Vector, (1, 1 << 31)),
+        (Integers, (0, 1)),
+        (Integers, (1, 0)),
+        (Integers, (1, 1 << 31)),
     ],
 )
 def test_what_tells_nothing_or_does_not_fit_is_no_shape(

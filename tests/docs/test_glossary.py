@@ -88,11 +88,3 @@ def test_what_is_not_said_is_not_said() -> None:
         if re.search(rf"\b{word}(s|ed|ing)?\b", _prose(path), re.IGNORECASE)
     ]
     assert not found
-
-
-def test_a_word_with_two_meanings_says_what_it_is_to_become() -> None:
-    """Each row of that table has a word, a second meaning and another word for it."""
-    for row in said("Still two meanings"):
-        assert len(row) == 4
-        assert row[2]
-        assert row[3]

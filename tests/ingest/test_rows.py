@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
@@ -20,7 +20,7 @@ from deniable_aggregator.store import Additions, CounterKey, EpochKey
 from support.aggregator_server import LAYOUT, rows
 
 NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
-GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Vector(3, 9, 70, 14))))
+GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Integers(3, 9, 70, 14))))
 TABLES = (Lookup(LAYOUT), Lookup(NARROW), Lookup(GAPS))
 
 
@@ -59,7 +59,7 @@ def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int]
             if bits >= 1 << size or weight not in {None, bits.bit_count()}:
                 return None
             return {0: 1} | {1 + bit: 1 for bit in range(size) if bits >> bit & 1}
-        case Vector(size, bound, gap, norm), bytes(blob) if len(blob) == 4 * size:
+        case Integers(size, bound, gap, norm), bytes(blob) if len(blob) == 4 * size:
             values = [*struct.unpack(f"<{size}i", blob)]
             if max(map(abs, values)) > bound or (norm and math.isqrt(sum(each**2 for each in values)) >= norm):
                 return None
@@ -90,7 +90,7 @@ def reference(batches: list[Batch], keep: list[bool]) -> tuple[set[int], Counter
             if sums is None:
                 malformed.add(number)
                 continue
-            key = CounterKey(layout.digest, column, batch.window.epoch, batch.segment)
+            key = CounterKey(layout.digest, column, batch.key.epoch, batch.segment)
             for counter, amount in sums.items():
                 added[key, counter] += amount
         if number not in malformed and keep[number]:
@@ -185,7 +185,7 @@ def test_a_batch_alone_is_read_as_one_of_many(alone: Batch) -> None:
         return
     alone = alone._replace(wide_rows=())
     malformed, expected = reference([alone], [True])
-    added = entries_of(alone.table.notes, alone.rows, alone.window.epoch, alone.segment)
+    added = entries_of(alone.table.notes, alone.rows, alone.key.epoch, alone.segment)
     assert (added is None) == bool(malformed)
     if added:
         keys = [CounterKey(*key) for key in added.keys.tolist()]
@@ -211,7 +211,7 @@ def test_many_bitmaps_of_one_column_add_up(reports: int) -> None:
 def test_the_largest_values_do_not_wrap() -> None:
     """A thousand reports of the largest integer and of the largest vector add up exactly, squares too."""
     bound = (1 << 31) - 1
-    layout = Layout("large", 9, 3600, 1, (("i", Integer(1 << 32)), ("v", Vector(2, bound))))
+    layout = Layout("large", 9, 3600, 1, (("i", Integer(1 << 32)), ("v", Integers(2, bound))))
     table = Lookup(layout)
     vector = struct.pack("<2i", bound, -bound)
     batches = [batch(table, rows((0, (1 << 32) - 1)), [(1, vector)]) for _ in range(1000)]

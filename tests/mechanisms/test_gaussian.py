@@ -22,7 +22,7 @@ from deniable.epsilon import Epsilon
 from deniable.mechanisms import Gaussian
 from deniable.mechanisms._calibration import deviation, exposure
 from deniable.mechanisms._entries import pack, unpack
-from deniable.payload import Vector
+from deniable.payload import Integers
 from privacy.bounds import exp_between
 
 ONE = Epsilon.of(1.0)
@@ -205,7 +205,7 @@ def test_payloads_stay_within_the_shape() -> None:
     """Entries are clamped, so that the farthest one can be sent by anybody, and nothing beyond it by any."""
     mechanism = Gaussian(Epsilon.of(8.0), Fraction(1, 100), 1, 1)
     farthest = mechanism.shape.bound
-    assert mechanism.shape == Vector(1, farthest, norm=mechanism.norm)
+    assert mechanism.shape == Integers(1, farthest, norm=mechanism.norm)
     for entry in (-1, 0, 1):
         assert mechanism.probability(pack([farthest]), pack([entry])) > 0
         assert mechanism.probability(pack([farthest + 1]), pack([entry])) == 0

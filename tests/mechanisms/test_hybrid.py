@@ -97,7 +97,7 @@ def test_it_beats_the_published_hybrid_mechanism(epsilon: float, share: float) -
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.25, 0.5, 1.0])
 def test_small_epsilons_have_a_closed_form(epsilon: float) -> None:
-    """Where a window is half of the outputs the variance is c coth(1 / c) - 1, within 0.15% for outputs being few."""
+    """Where a band is half of the outputs the variance is c coth(1 / c) - 1, within 0.15% for outputs being few."""
     mechanism = best(epsilon)
     assert mechanism.outputs == 2 * WIDTH
     odds = (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)
@@ -136,8 +136,8 @@ def test_hardly_any_channel_is_better(epsilon: float, reach: float) -> None:
     assert least_variance(epsilon, 17, 61, reach) >= 0.96 * 4 * best(epsilon).variance
 
 
-def test_a_few_windows_are_enough_for_any_epsilon() -> None:
-    """From the least epsilon to the largest: 13 windows up to epsilon 1, and never more than 1,001."""
+def test_a_few_bands_are_enough_for_any_epsilon() -> None:
+    """From the least epsilon to the largest: 13 bands up to epsilon 1, and never more than 1,001."""
     counts = [best(epsilon).inputs for epsilon in ("1/1000000", "1", "2", "4", "8", "32")]
     assert counts == [13, 13, 19, 37, 131, MOST_INPUTS]
 

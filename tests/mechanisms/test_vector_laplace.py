@@ -12,7 +12,7 @@ from deniable import randomness
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Laplace, VectorLaplace
 from deniable.mechanisms._entries import pack, unpack
-from deniable.payload import Vector
+from deniable.payload import Integers
 
 
 def worst_by_shift(noise: Laplace, steps: int) -> dict[tuple[int, int], Fraction]:
@@ -64,7 +64,7 @@ def test_reports_are_the_vector_with_noise() -> None:
     The variance of a Laplace sample of that size has a standard error of 1.3%.
     """
     mechanism = VectorLaplace(Epsilon.of(1.0), 3, 100)
-    assert mechanism.shape == Vector(3, 102, mechanism.noise.far - 1)
+    assert mechanism.shape == Integers(3, 102, mechanism.noise.far - 1)
     true = [60, -40, 0]
     drawn = [
         [mechanism.noise.level(entry + 102) - 100 for entry in unpack(mechanism.randomize(pack(true)), 3)]

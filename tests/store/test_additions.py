@@ -1,4 +1,4 @@
-"""Additions: entries are checked, written down as deltas, and added up into runs that say the same."""
+"""Additions: entries are checked, written down as increments, and added up into runs that say the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deniable_aggregator.store import Additions, CounterKey, CounterOverflow
-from deniable_aggregator.store.additions import NONCE_BYTES, Sum, add_up, delta_of
+from deniable_aggregator.store.additions import NONCE_BYTES, Sum, add_up, increment_of
 from support.aggregator_store import additions
 
 KEYS = [CounterKey(1 << 63, column, 2, 3) for column in range(4)]
@@ -23,8 +23,8 @@ some_additions = st.dictionaries(st.sampled_from(KEYS), some_amounts, min_size=1
 
 
 def written(amounts: Amounts, expires: int = 7) -> bytes:
-    """Amounts as a delta, all of whose keys expire together."""
-    return delta_of(additions(amounts, SIZE), np.full(len(amounts), expires, "<u4").tobytes())
+    """Amounts as an increment, all of whose keys expire together."""
+    return increment_of(additions(amounts, SIZE), np.full(len(amounts), expires, "<u4").tobytes())
 
 
 def said(added: Sum) -> Counter[tuple[CounterKey, int]]:
@@ -44,15 +44,15 @@ def said(added: Sum) -> Counter[tuple[CounterKey, int]]:
 
 
 @given(st.lists(some_additions, min_size=1, max_size=5))
-def test_deltas_add_up(deltas: list[Amounts]) -> None:
+def test_increments_add_up(increments: list[Amounts]) -> None:
     """Runs, read one after another, give every counter the sum of its amounts, and no other counter anything."""
     expected: Counter[tuple[CounterKey, int]] = Counter()
-    for amounts in deltas:
+    for amounts in increments:
         for key, by in amounts.items():
             for counter, amount in by.items():
                 expected[key, counter] += amount
-    added = add_up([written(amounts) for amounts in deltas])
-    assert added.deltas == len(deltas)
+    added = add_up([written(amounts) for amounts in increments])
+    assert added.increments == len(increments)
     assert added.sizes.tolist() == [SIZE] * len(added.keys)
     assert {entry: amount for entry, amount in said(added).items() if amount} == {
         entry: amount for entry, amount in expected.items() if amount
@@ -68,7 +68,7 @@ int64s = st.integers(-LARGEST - 1, LARGEST)
 @example([(LARGEST, 0), (-LARGEST - 1, LARGEST)])
 @example([(0, 1), (-LARGEST - 1, -1)])
 def test_sums_are_exact_or_refused(pairs: list[tuple[int, int]]) -> None:
-    """What deltas add to counters is the sum of both; where one of them leaves 64 bits, its key is named."""
+    """What increments add to counters is the sum of both; where one of them leaves 64 bits, its key is named."""
     counted, amounts = zip(*pairs, strict=True)
     other = {KEYS[0]: {SIZE - 1: 1}, KEYS[1]: dict(enumerate(amounts))}
     added = add_up([written(other)])
@@ -81,22 +81,22 @@ def test_sums_are_exact_or_refused(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_what_might_not_fit_is_folded_alone() -> None:
-    """Deltas whose sum could leave 64 bits are not added up here, where it would not be noticed."""
+    """Increments whose sum could leave 64 bits are not added up here, where it would not be noticed."""
     half, one = {KEYS[0]: {0: 1 << 61, 1: 5}}, {KEYS[0]: {0: 1, 1: 6}}
-    assert add_up([written(half), written(one)]).deltas == 2
+    assert add_up([written(half), written(one)]).increments == 2
     for large in ({KEYS[0]: {0: 1 << 62}}, {KEYS[0]: {0: -(1 << 63)}}):
         added = add_up([written(large), written(one)])
-        assert (added.deltas, said(added)) == (1, {(KEYS[0], 0): large[KEYS[0]][0]})
+        assert (added.increments, said(added)) == (1, {(KEYS[0], 0): large[KEYS[0]][0]})
 
 
 def test_the_longest_life_counts() -> None:
-    """A key that is in several deltas expires when the last of them says."""
-    deltas = [written({KEYS[0]: {0: 1}}, 50), written({KEYS[0]: {0: 1}, KEYS[1]: {0: 1}}, 40)]
-    added = add_up(deltas)
+    """A key that is in several increments expires when the last of them says."""
+    increments = [written({KEYS[0]: {0: 1}}, 50), written({KEYS[0]: {0: 1}, KEYS[1]: {0: 1}}, 40)]
+    added = add_up(increments)
     assert dict(zip(added.keys, added.expires.tolist(), strict=True)) == {KEYS[0]: 50, KEYS[1]: 40}
 
 
-def test_no_two_deltas_begin_alike() -> None:
+def test_no_two_increments_begin_alike() -> None:
     """The same additions, written down twice, can be told apart by how they begin."""
     first, second = (written({KEYS[0]: {0: 1}}) for _ in range(2))
     assert first[:NONCE_BYTES] != second[:NONCE_BYTES]

@@ -1,4 +1,4 @@
-"""Folding: deltas get into the counters once and exactly, whoever folds and whatever happens meanwhile."""
+"""Folding: increments get into the counters once and exactly, whoever folds and whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ LARGEST = 2**63 - 1
 
 @pytest.mark.parametrize(("start", "amount"), [(LARGEST - 4, 5), (LARGEST, 1), (LARGEST, LARGEST), (-LARGEST, -2)])
 def test_overflow_is_never_counted(fresh: Fresh, start: int, amount: int) -> None:
-    """A counter that would leave 64 bits keeps its value and is an error: no delta is lost, none is half added."""
+    """A counter that would leave 64 bits keeps its value and is an error: none is lost, none is half added."""
     key = fresh_key()
     other = key._replace(column=1)
-    window = EpochKey(key.digest, key.epoch)
+    seen = EpochKey(key.digest, key.epoch)
     with fresh() as here:
         here.run(add(here.store, key, {7: start}))
         assert here.run(counters(here.store, key))[7] == start
         both = additions({other: {0: 1}, key: {0: 1, 7: amount}}, SIZE)
-        here.run(here.store.add(0, {window: admission(batch_ids())}, both))
+        here.run(here.store.add(0, {seen: admission(batch_ids())}, both))
         for _ in range(2):
             with pytest.raises(CounterOverflow):
                 here.run(here.store.read([key]))
@@ -88,7 +88,7 @@ def test_a_key_of_another_length_is_not_touched(fresh: Fresh, amounts: dict[int,
 
 
 def test_many_who_fold_fold_once(fresh: Fresh) -> None:
-    """Deltas that several fold at the same time, while more come, are added once each."""
+    """Increments that several fold at the same time, while more come, are added once each."""
     key = fresh_key()
 
     async def fold_and_add(here: Place) -> None:
@@ -135,18 +135,18 @@ def test_a_lost_reply_to_a_fold_is_no_harm(here: Place, script: int) -> None:
     here.run(lose())
 
 
-def test_scattered_deltas_are_folded_a_few_at_a_time(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However much waits, no script adds more than so much, but for one delta alone; later it may be more again."""
+def test_scattered_increments_are_folded_a_few_at_a_time(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much waits, no script adds more than so much, but for one increment alone; later more again."""
     key = fresh_key()
-    window = EpochKey(key.digest, key.epoch)
+    seen = EpochKey(key.digest, key.epoch)
     work: list[tuple[int, int]] = []
 
     async def spy(self: Folding, shard: int, last: bytes, added: Sum) -> bool:
-        work.append((added.deltas, added.work))
+        work.append((added.increments, added.work))
         return await original(self, shard, last, added)
 
-    async def fold_again(deltas: int) -> list[tuple[int, int]]:
-        for _ in range(deltas):
+    async def fold_again(increments: int) -> list[tuple[int, int]]:
+        for _ in range(increments):
             await add(here.store, fresh_key(), {0: 1})
         del work[:]
         await here.store.fold(0)
@@ -160,28 +160,28 @@ def test_scattered_deltas_are_folded_a_few_at_a_time(here: Place, monkeypatch: p
         range(20 * number, size, 400) for number in range(16)
     ]  # entries of one lie far from those of another
     for one in scattered:
-        here.run(here.store.add(0, {window: admission(batch_ids())}, additions({key: dict.fromkeys(one, 1)}, size)))
+        here.run(here.store.add(0, {seen: admission(batch_ids())}, additions({key: dict.fromkeys(one, 1)}, size)))
     here.run(here.store.fold(0))
-    assert sum(deltas for deltas, _ in work) == 16
+    assert sum(increments for increments, _ in work) == 16
     assert max(amount for _, amount in work) <= 1000
-    assert 1 < max(deltas for deltas, _ in work) < 16
+    assert 1 < max(increments for increments, _ in work) < 16
     for _ in range(3):
         here.run(fold_again(2))
     assert here.run(fold_again(20)) == [(20, 60)]
     assert sum(here.run(counters(here.store, key))) == sum(map(len, scattered))
 
 
-@pytest.mark.parametrize(("limit", "parts"), [("_MOST_DELTAS", [60, 60, 30]), ("_MOST_BYTES", [60, 60, 30])])
+@pytest.mark.parametrize(("limit", "parts"), [("_MOST_INCREMENTS", [60, 60, 30]), ("_MOST_BYTES", [60, 60, 30])])
 def test_much_that_waits_is_taken_in_parts(
     here: Place, monkeypatch: pytest.MonkeyPatch, limit: str, parts: list[int]
 ) -> None:
-    """Only so many deltas are held at a time, and only so many bytes of them; all are folded."""
+    """Only so many increments are held at a time, and only so many bytes of them; all are folded."""
     key = fresh_key()
     held: list[int] = []
 
-    async def spy(self: Folding, shard: int, deltas: Sequence[bytes]) -> int:
-        held.append(len(deltas))
-        return await original(self, shard, deltas)
+    async def spy(self: Folding, shard: int, increments: Sequence[bytes]) -> int:
+        held.append(len(increments))
+        return await original(self, shard, increments)
 
     original = Folding._some
     monkeypatch.setattr(Folding, "_some", spy)
@@ -189,13 +189,13 @@ def test_much_that_waits_is_taken_in_parts(
         here.run(add(here.store, key, {number % SIZE: number + 1}))
     with here.raw() as raw:
         each = len(raw.lindex("deniable:{0}:deltas", 0))
-    monkeypatch.setattr(folding, limit, 60 if limit == "_MOST_DELTAS" else 61 * each - 1)
+    monkeypatch.setattr(folding, limit, 60 if limit == "_MOST_INCREMENTS" else 61 * each - 1)
     assert here.run(counters(here.store, key)) == [2 * n + 102 if n < 50 else n + 1 for n in range(SIZE)]
     assert held == parts
 
 
-def test_a_delta_larger_than_all_together_is_folded_alone(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A delta with more bytes, or more work, than any number of them may have is still folded."""
+def test_an_increment_larger_than_all_together_is_folded_alone(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An increment with more bytes, or more work, than any number of them may have is still folded."""
     monkeypatch.setattr(folding, "_MOST_BYTES", 1)
     monkeypatch.setattr(folding, "_MOST_WORK", 1)
     key = fresh_key()
@@ -206,7 +206,7 @@ def test_a_delta_larger_than_all_together_is_folded_alone(here: Place, monkeypat
 
 
 def test_counters_whose_time_has_come_do_not_begin(fresh: Fresh) -> None:
-    """A delta that waited for longer than its counters are kept leaves nothing behind, nor does it hold up others."""
+    """An increment that waited for longer than its counters are kept leaves nothing behind and holds up no other."""
     old, new = fresh_key(), fresh_key()
     with fresh() as here, here.raw() as raw:
         for key, keep in ((old, 1), (new, 60)):
@@ -219,7 +219,7 @@ def test_counters_whose_time_has_come_do_not_begin(fresh: Fresh) -> None:
         assert [name for name in raw.scan_iter() if raw.ttl(name) == -1] == [b"deniable:shards"]
 
 
-def test_counters_without_room_leave_deltas_waiting(fresh: Fresh) -> None:
+def test_counters_without_room_leave_increments_waiting(fresh: Fresh) -> None:
     """Where the server does not make a key as long as its column, the fold is an error and nothing is dropped."""
     key = fresh_key()
     size = 1 << 18
@@ -294,7 +294,7 @@ def in_between(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: C
 
 
 def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody folds what waits, and a server without that takes over while we fold: deltas are added once."""
+    """Somebody folds what waits, and a server without that takes over while we fold: increments are added once."""
     key = fresh_key()
     names = ["deniable:{0}:deltas", f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"]
     before: dict[str, bytes] = {}
@@ -331,8 +331,8 @@ def test_counters_of_another_history_are_not_added_to(here: Place, monkeypatch: 
     assert here.run(counters(here.store, key))[0] == 15
 
 
-def test_deltas_of_another_history_are_not_dropped(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server takes over that has another delta instead of the last one that we fold: that one is not lost."""
+def test_increments_of_another_history_are_not_dropped(here: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server takes over that has another increment instead of the last one that we fold: that one is not lost."""
     key = fresh_key()
 
     def take_over() -> None:
@@ -354,7 +354,7 @@ def test_deltas_of_another_history_are_not_dropped(here: Place, monkeypatch: pyt
 def test_counters_that_expire_while_they_are_added_to_begin_again(
     here: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counters that are gone when sums are written do not come back with them, and nothing of the deltas is lost."""
+    """Counters that are gone when sums are written do not come back with them, and no increment is lost."""
     key = fresh_key()
     name = f"deniable:{{0}}:counts:{key.digest:016x}.0:{key.epoch}:2"
     here.run(add(here.store, key, {0: 5}))

@@ -61,24 +61,24 @@ def test_what_was_never_counted_is_none(here: Place) -> None:
 def test_a_known_id_changes_nothing(here: Place) -> None:
     """When one id is known, it is returned, and neither counters nor the other ids are touched."""
     key = fresh_key()
-    window = EpochKey(key.digest, key.epoch)
+    seen = EpochKey(key.digest, key.epoch)
     old, new = batch_ids(2)
     assert here.run(add(here.store, key, {1: 1}, [old])) == set()
-    assert here.run(add(here.store, key, {1: 1, 2: 1}, [new, old])) == {(window, old)}
+    assert here.run(add(here.store, key, {1: 1, 2: 1}, [new, old])) == {(seen, old)}
     assert here.run(counters(here.store, key))[1:3] == [1, 0]
     assert here.run(add(here.store, key, {2: 1}, [new])) == set()
 
 
 def test_an_id_is_known_in_its_window_only(here: Place) -> None:
-    """The same id in another epoch is another batch; in one call, each window answers for itself."""
+    """The same id in another epoch is another batch; in one call, each epoch answers for itself."""
     key = fresh_key()
     later = key._replace(epoch=key.epoch + 1)
     ids = batch_ids()
-    windows = [EpochKey(k.digest, k.epoch) for k in (key, later)]
+    epochs = [EpochKey(k.digest, k.epoch) for k in (key, later)]
     assert here.run(add(here.store, key, {0: 1}, ids)) == set()
-    both = {window: admission(ids) for window in windows}
+    both = {seen: admission(ids) for seen in epochs}
     amounts = additions({key: {0: 1}, later: {0: 1}}, SIZE)
-    assert here.run(here.store.add(0, both, amounts)) == {(windows[0], ids[0])}
+    assert here.run(here.store.add(0, both, amounts)) == {(epochs[0], ids[0])}
     assert here.run(add(here.store, later, {0: 1}, ids)) == set()
 
 
@@ -110,9 +110,9 @@ def test_addition_is_exact(here: Place, rounds: list[dict[int, int]]) -> None:
     for amounts in rounds:
         for counter, amount in amounts.items():
             expected[counter] += amount
-        window = EpochKey(keys[0].digest, keys[0].epoch)
+        seen = EpochKey(keys[0].digest, keys[0].epoch)
         keys[1] = keys[1]._replace(digest=keys[0].digest)
-        here.run(here.store.add(0, {window: admission(batch_ids())}, additions(dict.fromkeys(keys, amounts), SIZE)))
+        here.run(here.store.add(0, {seen: admission(batch_ids())}, additions(dict.fromkeys(keys, amounts), SIZE)))
     for key in keys:
         assert here.run(counters(here.store, key)) == expected
 
@@ -120,13 +120,13 @@ def test_addition_is_exact(here: Place, rounds: list[dict[int, int]]) -> None:
 def test_few_changes_of_many_counters_are_cheap(here: Place) -> None:
     """Adding to four of 65,536 counters, and folding that, writes less than a kilobyte to the append-only file."""
     key = fresh_key()
-    window = EpochKey(key.digest, key.epoch)
+    seen = EpochKey(key.digest, key.epoch)
     size = 65_536
     few = additions({key: {5: 1, 6: 1, 30_000: 1, size - 1: 1}}, size)
     (file,) = (here.data_dir / "appendonlydir").glob("*.incr.aof")
     for _ in range(2):
         before = file.stat().st_size
-        here.run(here.store.add(0, {window: admission(batch_ids())}, few))
+        here.run(here.store.add(0, {seen: admission(batch_ids())}, few))
         here.run(here.store.fold(0))
         assert file.stat().st_size - before < 1024
     values = here.run(counters(here.store, key))
@@ -157,9 +157,9 @@ def test_the_names_of_the_keys(fresh: Fresh) -> None:
 
 
 def test_everything_has_a_time_to_live(fresh: Fresh) -> None:
-    """Ids, deltas and counters live as long as they are told; they may be told to live longer, never shorter."""
+    """Ids, increments and counters live as long as they are told; they may be told to live longer, never shorter."""
     key = fresh_key()
-    window = EpochKey(key.digest, key.epoch)
+    seen = EpochKey(key.digest, key.epoch)
     with fresh() as here, here.raw() as raw:
         for remember, keep, lives, kept in (
             (1000, 5000, 1000, 5000),
@@ -167,7 +167,7 @@ def test_everything_has_a_time_to_live(fresh: Fresh) -> None:
             (2000, 6000, 2000, 6000),
         ):
             one = additions({key: {0: 1}}, SIZE)
-            here.run(here.store.add(0, {window: Arrivals(batch_ids(), remember, keep)}, one))
+            here.run(here.store.add(0, {seen: Arrivals(batch_ids(), remember, keep)}, one))
             assert lives - 2 <= raw.ttl(f"deniable:{{0}}:seen:{key.digest:016x}.{key.epoch}") <= lives
             assert kept - 2 <= raw.ttl("deniable:{0}:deltas") <= kept
         here.run(here.store.fold(0))
@@ -220,8 +220,8 @@ def test_a_store_that_can_not_save_answers_and_is_full(fresh: Fresh) -> None:
 
 
 def test_a_store_that_nobody_folds_takes_no_more(fresh: Fresh, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deltas that wait are bounded: then batches are refused, unremembered, until some have been folded."""
-    monkeypatch.setattr(store_module, "_MOST_DELTAS", 3)
+    """Increments that wait are bounded: then batches are refused, unremembered, until some have been folded."""
+    monkeypatch.setattr(store_module, "_MOST_INCREMENTS", 3)
     key = fresh_key()
     ids = batch_ids()
     with fresh() as here:
@@ -274,14 +274,14 @@ def test_a_lost_reply_is_not_asked_for_again(here: Place) -> None:
 def test_shards_add_up(fresh: Fresh) -> None:
     """Batches are spread over the shards by their ids, and reading adds the shards."""
     key = fresh_key()
-    window = EpochKey(key.digest, key.epoch)
+    seen = EpochKey(key.digest, key.epoch)
     with fresh(shards=3) as here:
         used = set()
         for batch_id in batch_ids(60):
             shard = here.store.shard_of(batch_id)
             assert shard == int.from_bytes(batch_id, "big") % 3
             used.add(shard)
-            here.run(here.store.add(shard, {window: admission([batch_id])}, additions({key: {4: 1}}, SIZE)))
+            here.run(here.store.add(shard, {seen: admission([batch_id])}, additions({key: {4: 1}}, SIZE)))
         assert used == {0, 1, 2}  # one of three stays empty once in 10^10
         assert here.run(counters(here.store, key))[4] == 60
 
@@ -297,7 +297,7 @@ def test_the_number_of_shards_is_kept(fresh: Fresh) -> None:
 
 
 def test_what_makes_no_sense_is_not_sent(here: Place) -> None:
-    """Ids of a wrong length or twice in a window, and impossible numbers of shards, are errors here."""
+    """Ids of a wrong length or twice in an epoch, and impossible numbers of shards, are errors here."""
     key = fresh_key()
     for ids in ([os.urandom(15)], [bytes(16), bytes(16)], [bytes(15), bytes(17), bytes(16), bytes(16)]):
         with pytest.raises(ValueError, match="ids"):

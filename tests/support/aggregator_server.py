@@ -16,7 +16,7 @@ from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo  # typ
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 
 from deniable import Collection
-from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable.v1.report_service_pb2 import (
     OtherBatch,
     StreamReportsRequest,
@@ -65,7 +65,7 @@ LAYOUT = Layout(
         ("minutes", Integer(1 << 32)),
         ("wide", Bitmap(100)),
         ("wide_subset", Bitmap(49, weight=2)),
-        ("vector", Vector(3, 1000)),
+        ("vector", Integers(3, 1000)),
         ("level", Symbol(65_536)),
         ("level", Symbol(3)),
     ),

@@ -14,7 +14,7 @@ from deniable.device.state import State, health
 
 __all__ = ["SEALING", "Device", "Stumbling"]
 
-SEALING = Sealing(segment=0, window=0.0, most=200)
+SEALING = Sealing(segment=0, leeway=0.0, most=200)
 
 
 class Stumbling:

@@ -71,7 +71,7 @@ class Device:
     def __init__(self, name):
         self.name, self.offset = name, 0.0
         settings = deniable.Settings(
-            write_behind=0.05, upload_window=0.0, deadline=2.0, transcript_days=1e6,
+            write_behind=0.05, leeway=0.0, deadline=2.0, transcript_days=1e6,
             clock=lambda: time.time() + self.offset,
         )
         self.client = deniable.Client(
@@ -165,11 +165,11 @@ async def chaos(file: Path, kills: int, devices: int, number: int, lifetime: flo
                     home.die()
                     home.live_again()
             await until(
-                lambda: settled(file.parent, devices, lifetime), "devices have been heard, and one is at its limit"
+                lambda: come_far(file.parent, devices, lifetime), "devices have been heard, and one is at its limit"
             )
 
 
-def settled(room: Path, devices: int, lifetime: float) -> bool:
+def come_far(room: Path, devices: int, lifetime: float) -> bool:
     """Whether more batches were acknowledged than there are devices, and a device is near what it may ever spend.
 
     In the short version it has asked for more as well: it was refused, or has gone beyond its limit.

@@ -26,7 +26,7 @@ import json, sys, time
 import deniable
 begun = time.monotonic()
 settings = deniable.Settings(
-    write_behind=0.01, upload_window=0.0, deadline=1e6, close_timeout=0.5,
+    write_behind=0.01, leeway=0.0, deadline=1e6, close_timeout=0.5,
     clock=lambda: 1e9 + (time.monotonic() - begun) * 10 * 86400  # ten days a second: epochs end all the time
 )
 device = deniable.Client(

@@ -26,7 +26,7 @@ import deniable
 collection, endpoint, state = deniable.Collection.load(sys.argv[1]), sys.argv[2], sys.argv[3]
 begun = time.monotonic()
 settings = deniable.Settings(
-    write_behind=0.01, upload_window=0.0, clock=lambda: 1e9 + (time.monotonic() - begun) * SPEED * 3600
+    write_behind=0.01, leeway=0.0, clock=lambda: 1e9 + (time.monotonic() - begun) * SPEED * 3600
 )
 def client(state=state):
     return deniable.Client(

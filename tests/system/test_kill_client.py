@@ -28,7 +28,7 @@ import deniable
 collection, endpoint, state, start = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
 begun = time.monotonic()
 clock = lambda: start + (time.monotonic() - begun) * 6 * 86400  # 144 hours a second
-settings = deniable.Settings(clock=clock, write_behind=0.02, upload_window=0.0, accept_late=10**6)
+settings = deniable.Settings(clock=clock, write_behind=0.02, leeway=0.0, accept_late=10**6)
 client = deniable.Client(
     deniable.Collection.load(collection), endpoint=endpoint, state=state, consent=deniable.Consent.GRANTED,
     segment={"platform": "linux"}, settings=settings, strict=True,

@@ -50,6 +50,28 @@ def test_so_does_what_a_person_asks_of_their_device(tmp_path: Path, unbuffered: 
     assert unheard(tmp_path, unbuffered, *command) == (SIGPIPE_ENDED, "")
 
 
+@pytest.mark.parametrize("command", [(COMMAND,), (COMMAND, "check"), (sys.executable, "-m", "deniable")])
+def test_so_does_help(tmp_path: Path, command: tuple[str | Path, ...]) -> None:
+    """`deniable --help | head -1`: where it is written at the end, its reader may be gone by then.
+
+    Written at once, it is argparse that finds nobody there, and says nothing of it.
+    """
+    assert unheard(tmp_path, "", *command, "--help") == (SIGPIPE_ENDED, "")
+    assert unheard(tmp_path, "1", *command, "--help") == (0, "")
+
+
+@pytest.mark.parametrize("asked", ["--help", "check"])
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path, asked: str) -> None:
+    """Once, and not again by Python as it ends."""
+    with Path("/dev/full").open("w") as full:
+        for command in ((COMMAND, asked, EDITOR), (sys.executable, "-m", "deniable", "--help")):
+            ended = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=PATIENCE,
+                env=os.environ | {"PYTHONUNBUFFERED": ""}, check=False,
+            )  # fmt: skip
+            assert (ended.returncode, ended.stderr) == (2, "deniable: [Errno 28] No space left on device\n")
+
+
 def test_other_broken_pipes_are_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Where standard output is read, the error is another one's, and is said in a line."""
 

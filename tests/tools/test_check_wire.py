@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deniable.v1 import estimate_service_pb2
 from support.commands import ROOT
 from support.waiting import PATIENCE
 
@@ -51,3 +52,24 @@ def test_what_is_new_breaks_nothing(tmp_path: Path) -> None:
     """A field beside the others."""
     found = changed(tmp_path, "bytes rows = 5;", "bytes rows = 5;\n  // New.\n  bytes more = 77;")
     assert (found.returncode, found.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("message", "number", "was", "become"),
+    [
+        ("MetricInfo", 12, "decimals", None),
+        ("MetricInfo", 13, "least", None),
+        ("MetricInfo", 14, "most", None),
+        ("EstimateRow", 1, "label", "key"),
+        ("EstimateRow", 6, "measure", None),
+        ("Estimate", 9, "rows", None),
+        ("Estimate", 13, "unit", None),
+        ("Estimate", 14, "row_count", None),
+        ("Estimate", 15, "kind", "kind"),
+        ("Trend", 1, "label", None),
+    ],
+)
+def test_no_number_has_two_meanings(message: str, number: int, was: str, become: str | None) -> None:
+    """A reader of before answers had series takes nothing for something else; a row's key reads as its label did."""
+    found = estimate_service_pb2.DESCRIPTOR.message_types_by_name[message].fields_by_number.get(number)
+    assert (found and found.name) == become, f"it was {was}"

@@ -38,7 +38,7 @@ def test_what_is_written_down_is_what_people_use() -> None:
     names = found()
     assert names["deniable.Client.record"] == "(self, metric: str, value: Any) -> None"
     assert "state: str | Path | None = None" in names["deniable.Client()"]
-    assert names["deniable.Settings.upload_window"] == "float | None"
+    assert names["deniable.Settings.leeway"] == "float | None"
     assert names["deniable.Consent.WITHHELD"] == "'withheld'"
     assert names["deniable.Client.consent"] == "property -> Consent"
     assert names["deniable.Report.payload"] == "int"

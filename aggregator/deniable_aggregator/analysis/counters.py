@@ -96,12 +96,12 @@ class Counters:
             self._shrink()
         return found
 
-    def _at(self, window: EpochKey, version: int) -> EpochCounters:
-        kept = self._epochs.pop(window, None)
+    def _at(self, key: EpochKey, version: int) -> EpochCounters:
+        kept = self._epochs.pop(key, None)
         if kept is None or kept.version != version:
             self._size -= kept.size if kept else 0
             kept = EpochCounters(version)
-        self._epochs[window] = kept
+        self._epochs[key] = kept
         return kept
 
     async def _fill(

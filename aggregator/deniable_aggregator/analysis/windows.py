@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric, linkage
-from deniable.payload import Integer, Shape, Symbol, Vector
+from deniable.payload import Integer, Integers, Shape, Symbol
 from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer, shared
 
 __all__ = ["Windowed", "scaled", "windowed"]
@@ -156,8 +156,8 @@ def scaled(counters: Counters, shape: Shape, factor: float) -> Counters:
     if isinstance(shape, Symbol):
         # Rounding the running sum keeps every count within one of its own, and the sum of all of them exact.
         return np.diff(_rounded(np.cumsum(counters), part), prepend=0)
-    if isinstance(shape, Integer | Vector):
-        size = shape.size if isinstance(shape, Vector) else 1
+    if isinstance(shape, Integer | Integers):
+        size = shape.size if isinstance(shape, Integers) else 1
         sums, low, high = counters[1 : 1 + size], counters[1 + size : 1 + 2 * size], counters[1 + 2 * size :]
         squares = list(_exactly([a + (b << 32) for a, b in zip(low.tolist(), high.tolist(), strict=True)], part))
         limbs = [square % _LIMB for square in squares] + [square // _LIMB for square in squares]

@@ -21,13 +21,13 @@ _COMMANDS = (demo, serve, estimates, check, bundle, audit, simulate, ledger, cod
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand."""
-    options = _parser().parse_args(arguments)
-    options.alone = arguments is None
     try:
+        options = _read(arguments)
+        options.alone = arguments is None
         options.run(options)
         sys.stdout.flush()
     except _told() as error:
-        if isinstance(error, BrokenPipeError) and _unheard():
+        if isinstance(error, OSError) and _is_of_output(error) and isinstance(error, BrokenPipeError):
             return 141  # what a shell says of a program that SIGPIPE has ended
         print(f"deniable: {error}", file=sys.stderr)
         return 2
@@ -36,12 +36,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _unheard() -> bool:
-    """Whether it is standard output that nobody reads any more, as of `| head`; what is left for it is dropped."""
+def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What is to be run, and how; where help was asked for instead, it is written before this ends."""
     try:
-        sys.stdout.write("\n")
+        return _parser().parse_args(arguments)
+    except SystemExit:
         sys.stdout.flush()
-    except BrokenPipeError:
+        raise
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Whether standard output takes no more: `head` has ended, a disk is full; what is left for it is dropped."""
+    try:
+        sys.stdout.write("\n" if isinstance(error, BrokenPipeError) else "")
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return True
     return False

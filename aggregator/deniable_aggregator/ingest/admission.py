@@ -66,13 +66,13 @@ class Calendar:
 class _Accepted:
     """What is accepted of one layout, as of some second."""
 
-    __slots__ = ("epochs", "second", "table", "windows")
+    __slots__ = ("epochs", "keys", "second", "table")
 
     def __init__(self, layout: Layout) -> None:
         self.table = Lookup(layout)
         self.second = -1
         self.epochs = range(0)
-        self.windows: dict[int, EpochKey] = {}
+        self.keys: dict[int, EpochKey] = {}
 
 
 class Admission:
@@ -117,10 +117,10 @@ class Admission:
         if accepted.second != int(self._calendar.clock()):
             self._look_again(accepted)
         epoch = request.epoch
-        window = accepted.windows.get(epoch)
-        if window is not None:
+        key = accepted.keys.get(epoch)
+        if key is not None:
             wide_rows = [(row.column, row.payload) for row in wide] if wide else _NO_ROWS
-            return Batch(batch_id, table, window, segment, rows, wide_rows)
+            return Batch(batch_id, table, key, segment, rows, wide_rows)
         return epoch_too_old(accepted.epochs) if epoch < accepted.epochs.start else epoch_too_new(accepted.epochs)
 
     def _look_again(self, accepted: _Accepted) -> None:
@@ -128,4 +128,4 @@ class Admission:
         layout = accepted.table.layout
         accepted.second = int(self._calendar.clock())
         accepted.epochs = self._calendar.accepted(layout)
-        accepted.windows = {epoch: EpochKey(layout.digest, epoch) for epoch in accepted.epochs}
+        accepted.keys = {epoch: EpochKey(layout.digest, epoch) for epoch in accepted.epochs}

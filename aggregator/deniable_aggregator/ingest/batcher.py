@@ -258,13 +258,13 @@ class Batcher:
             stats.flushes += 1
             stats.flush_seconds.observe(time.perf_counter() - began)
             stats.flush_batches.observe(len(waiting.batches))
-            self._settle(waiting, outcomes)
+            self._tell(waiting, outcomes)
         return True
 
     def _give_up(self, waiting: _Waiting) -> None:
-        self._settle(waiting, [STORE_UNAVAILABLE] * len(waiting.batches))
+        self._tell(waiting, [STORE_UNAVAILABLE] * len(waiting.batches))
 
-    def _settle(self, waiting: _Waiting, outcomes: list[Outcome]) -> None:
+    def _tell(self, waiting: _Waiting, outcomes: list[Outcome]) -> None:
         self._waiting_bytes -= waiting.size
         self._count(waiting.batches, outcomes)
         waiting.outcomes.set_result(outcomes)

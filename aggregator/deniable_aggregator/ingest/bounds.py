@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from deniable.payload import Bitmap, Shape, Vector
+from deniable.payload import Bitmap, Integers, Shape
 from deniable.v1.report_service_pb2 import SubmitReportsRequest, WideRow
 from deniable_aggregator.ingest.layout import Layout
 
@@ -95,7 +95,7 @@ def _payload_bytes(shape: Shape) -> int:
     match shape:
         case Bitmap(size):
             return -(-size // 8)
-        case Vector(size):
+        case Integers(size):
             return 4 * size
         case _:
             raise ValueError(f"{shape} has no wide rows")

@@ -49,9 +49,9 @@ class Flush:
         for number, batch in enumerate(batches):
             if number in bad:
                 continue
-            ids = self._new.get(batch.window)
+            ids = self._new.get(batch.key)
             if ids is None:
-                ids = self._new[batch.window] = {}
+                ids = self._new[batch.key] = {}
             first = ids.setdefault(batch.id, number)
             if first != number:
                 self._repeats.append((number, first))
@@ -64,10 +64,10 @@ class Flush:
                 known = await store.add(shard, self._arrivals(calendar), self._additions())
                 if not known:
                     self._all_stored()
-                for window, batch_id in known:
-                    self.outcomes[self._new[window].pop(batch_id)] = Stored.BEFORE
-                    if not self._new[window]:
-                        del self._new[window]
+                for key, batch_id in known:
+                    self.outcomes[self._new[key].pop(batch_id)] = Stored.BEFORE
+                    if not self._new[key]:
+                        del self._new[key]
         finally:
             for number, first in self._repeats:
                 outcome = self.outcomes[first]
@@ -87,9 +87,9 @@ class Flush:
 
     def _arrivals(self, calendar: Calendar) -> dict[EpochKey, Arrivals]:
         arrivals = {}
-        for window, ids in self._new.items():
+        for key, ids in self._new.items():
             layout = self._batches[next(iter(ids.values()))].table.layout
-            arrivals[window] = Arrivals(list(ids), *calendar.lifetimes(layout, window.epoch))
+            arrivals[key] = Arrivals(list(ids), *calendar.lifetimes(layout, key.epoch))
         return arrivals
 
 
@@ -97,7 +97,7 @@ class _Alone:
     """The rows of one batch, as those of many (`Rows`)."""
 
     def __init__(self, batch: Batch) -> None:
-        self._added = entries_of(batch.table.notes, batch.rows, batch.window.epoch, batch.segment)
+        self._added = entries_of(batch.table.notes, batch.rows, batch.key.epoch, batch.segment)
 
     def malformed(self) -> set[int]:
         """The number of the batch, if it is malformed."""

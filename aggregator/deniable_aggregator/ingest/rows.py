@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Shape, Symbol, Vector
+from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Integers, Shape, Symbol
 from deniable_aggregator.ingest.alone import notes_of
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import Fault
@@ -123,7 +123,7 @@ class Batch(NamedTuple):
 
     id: bytes
     table: Lookup
-    window: EpochKey
+    key: EpochKey
     segment: int
     rows: bytes
     """Whole rows."""
@@ -164,7 +164,7 @@ class _Sheet:
         self.table = table
         self._numbers = numbers
         groups: dict[tuple[int, int], int] = {}
-        self._group = np.array([groups.setdefault((b.window.epoch, b.segment), len(groups)) for b in batches])
+        self._group = np.array([groups.setdefault((b.key.epoch, b.segment), len(groups)) for b in batches])
         self._groups = list(groups)
         self.most_keys = len(groups) * len(table.sizes)
         """How many keys there can be."""
@@ -352,7 +352,7 @@ def _wide_fault(shape: Shape, payload: bytes) -> str | None:
             return "the payload is out of the column's domain"
         if shape.weight not in {None, bits.bit_count()}:
             return f"{shape.weight} bits are set in every payload"
-    elif isinstance(shape, Vector):
+    elif isinstance(shape, Integers):
         entries = np.frombuffer(payload, "<i4")
         if np.abs(entries.astype(np.int64)).max() > shape.bound:
             return "an entry is out of its bounds"

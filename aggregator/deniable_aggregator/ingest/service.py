@@ -149,14 +149,14 @@ class ReportService:
 
 
 class _Message:
-    """The batches of one message, until all are settled."""
+    """The batches of one message, until all are done."""
 
-    __slots__ = ("sequence", "tickets", "unsettled")
+    __slots__ = ("sequence", "tickets", "under_way")
 
     def __init__(self, sequence: int, tickets: Sequence[Ticket | Refusal]) -> None:
         self.sequence = sequence
         self.tickets = tickets
-        self.unsettled = {ticket.outcomes for ticket in tickets if isinstance(ticket, Ticket)}
+        self.under_way = {ticket.outcomes for ticket in tickets if isinstance(ticket, Ticket)}
 
     def answer(self) -> StreamReportsResponse:
         """What became of each batch."""
@@ -173,7 +173,7 @@ class _Message:
 
 
 class _Stream:
-    """One call of StreamReports: messages in, and an answer for each when its batches are settled."""
+    """One call of StreamReports: messages in, and an answer for each when its batches are done."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class _Stream:
         self._ended = False
         self._room = asyncio.Event()
         self._waiting: dict[asyncio.Future[list[Outcome]], list[_Message]] = {}
-        self._settled: asyncio.Queue[_Message | None] = asyncio.Queue()
+        self._finished: asyncio.Queue[_Message | None] = asyncio.Queue()
 
     async def read(self, messages: AsyncIterator[bytes]) -> Refusal | None:
         """Take batches until the sender has no more; a refusal ends the stream."""
@@ -212,7 +212,7 @@ class _Stream:
     async def write(self) -> None:
         """Answer messages until the stream has ended and none is left."""
         while self._in_flight or not self._ended:
-            message = await self._settled.get()
+            message = await self._finished.get()
             if message:
                 await self._context.write(message.answer().SerializeToString())
                 self._in_flight -= len(message.tickets)
@@ -221,12 +221,12 @@ class _Stream:
     def end(self) -> None:
         """No more batches are taken."""
         self._ended = True
-        self._settled.put_nowait(None)
+        self._finished.put_nowait(None)
 
     def _await(self, message: _Message) -> None:
-        if not message.unsettled:
-            self._settled.put_nowait(message)
-        for flush in message.unsettled:
+        if not message.under_way:
+            self._finished.put_nowait(message)
+        for flush in message.under_way:
             waiting = self._waiting.get(flush)
             if waiting is None:
                 waiting = self._waiting[flush] = []
@@ -235,9 +235,9 @@ class _Stream:
 
     def _done(self, flush: asyncio.Future[list[Outcome]]) -> None:
         for message in self._waiting.pop(flush):
-            message.unsettled.discard(flush)
-            if not message.unsettled:
-                self._settled.put_nowait(message)
+            message.under_way.discard(flush)
+            if not message.under_way:
+                self._finished.put_nowait(message)
 
 
 def _refused(place: int, refusal: Refusal) -> OtherBatch:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.payload import Bitmap, Shape, Vector
+from deniable.payload import Bitmap, Integers, Shape
 from deniable_aggregator.store import IntArray
 
 __all__ = ["BoolArray", "Entries", "Vectors", "WideBitmaps", "begins", "gather", "too_long", "wide_bytes"]
@@ -97,7 +97,7 @@ class WideBitmaps:
 class Vectors:
     """All wide rows of one column of vectors."""
 
-    def __init__(self, column: int, shape: Vector, owners: list[int], payloads: list[bytes]) -> None:
+    def __init__(self, column: int, shape: Integers, owners: list[int], payloads: list[bytes]) -> None:
         self.column = column
         self.owner = np.array(owners)
         self._shape = shape
@@ -122,7 +122,7 @@ class Vectors:
         return _nonzero(keys, np.add.reduceat(columns, starts, axis=0))
 
 
-def too_long(shape: Vector, rows: NDArray[np.int32]) -> BoolArray:
+def too_long(shape: Integers, rows: NDArray[np.int32]) -> BoolArray:
     """Rows of a greater norm than the shape's; as doubles add up, it may be greater by one part in 2^40."""
     if shape.norm is None:
         return np.zeros(len(rows), dtype=np.bool_)
@@ -152,7 +152,7 @@ def gather(
         shape = shapes[column]
         if isinstance(shape, Bitmap):
             wide.append(WideBitmaps(column, shape, numbers, payloads[column]))
-        elif isinstance(shape, Vector):
+        elif isinstance(shape, Integers):
             wide.append(Vectors(column, shape, numbers, payloads[column]))
     return wide, bad
 
@@ -162,7 +162,7 @@ def wide_bytes(shape: Shape | None) -> int:
     match shape:
         case Bitmap(size) if shape.wide:
             return -(-size // 8)
-        case Vector(size):
+        case Integers(size):
             return 4 * size
         case _:
             return -1

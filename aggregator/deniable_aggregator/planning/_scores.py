@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
-from deniable.payload import Bitmap, Integer, Symbol, Vector
+from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable.randomness import word
 
 __all__ = ["Score", "score_of"]
@@ -42,7 +42,7 @@ def score_of(metric: Metric, column: Column, a: Sequence[int], b: Sequence[int])
             return lambda payloads: sign * np.array(payloads, dtype=np.float64)
         case Bitmap(size):
             return _weighted(a, b, lambda payloads: _bits(payloads, size), _bit_weights)
-        case Vector(size):
+        case Integers(size):
             return _weighted(a, b, lambda payloads: _entries(payloads, size), _entry_weights)
 
 

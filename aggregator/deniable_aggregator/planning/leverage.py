@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from deniable import Metric
-from deniable.kinds import Kind, Ordinal, Quantity
-from deniable.kinds import Vector as Vectors
+from deniable.kinds import Kind, Ordinal, Quantity, Vector
 from deniable.mechanisms import Mechanism
-from deniable.payload import Vector
+from deniable.payload import Integers
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.estimators import frequencies
 
@@ -51,7 +50,7 @@ def gain(metric: Metric) -> Gain:
 
 def _of(kind: Kind, mechanism: Mechanism) -> Gain:
     """Of a column, if all devices answered it."""
-    if isinstance(kind, Vectors):
+    if isinstance(kind, Vector):
         return _of_vector(kind, mechanism)
     if isinstance(kind, Quantity) and (farthest := mechanism.place_of(mechanism.shape.size - 1)) is not None:
         return Gain(farthest, farthest)
@@ -62,10 +61,10 @@ def _of(kind: Kind, mechanism: Mechanism) -> Gain:
     return Gain(row, max(row, together))
 
 
-def _of_vector(kind: Vectors, mechanism: Mechanism) -> Gain:
+def _of_vector(kind: Vector, mechanism: Mechanism) -> Gain:
     """Entries lie between two clips, and so do vectors: a liar moves both by two."""
     shape = mechanism.shape
-    assert isinstance(shape, Vector)
+    assert isinstance(shape, Integers)
     farthest = shape.bound + shape.gap
     longest = math.sqrt(shape.size) * farthest
     if shape.norm is not None:

@@ -4,7 +4,7 @@ words:
   mark    a call that has brought nothing that could be a batch: malformed, given up before its message, or of another
           method, answered or not
   merit   a batch that a call has brought, and that is stored
-  window  the short time over which both are counted; then all are forgotten
+  spell   the short time over which both are counted; then all are forgotten
 
 A device has a connection of its own, and makes one call. Somebody who floods sends hundreds over a connection, and
 each has its turn before a device's call that came later. While marks are few, nobody is closed for them, whatever
@@ -26,9 +26,9 @@ __all__ = ["Conduct"]
 
 _WINDOW_SECONDS = 0.25
 _MANY = 100
-"""Marks of a process in a window: above that a tenth of what it can do is spent on them."""
+"""Marks of a process in a spell: above that a tenth of what it can do is spent on them."""
 _FEW = 2
-"""Marks of a connection in a window, of those that are kept while there are many."""
+"""Marks of a connection in a spell, of those that are kept while there are many."""
 
 
 class Conduct:
@@ -42,7 +42,7 @@ class Conduct:
         self._merits: Counter[str] = Counter()
         self._all = 0
         self._closed: set[str] = set()
-        """Those that were told so in this window: calls of theirs may still come to light."""
+        """Those that were told so in this spell: calls of theirs may still come to light."""
 
     def mark(self, peer: str) -> None:
         """A call of this connection has brought nothing; closes it when that is too often."""
@@ -58,7 +58,7 @@ class Conduct:
         self._merits[peer] += 1
 
     def _look(self) -> None:
-        """Forget everything at the end of a window."""
+        """Forget everything at the end of a spell."""
         now = self._clock()
         if now - self._began >= _WINDOW_SECONDS:
             self._began, self._all = now, 0

@@ -298,7 +298,7 @@ class Server:
             await listener.start()
 
     def _listener(self, guards: Sequence[grpc.aio.ServerInterceptor]) -> grpc.aio.Server:
-        """One of the gRPC servers; the first one settles the port."""
+        """One of the gRPC servers; the first one finds the port."""
         settings = self._settings
         assert self._reports
         options = (

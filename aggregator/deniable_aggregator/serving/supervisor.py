@@ -118,7 +118,7 @@ class Supervisor:
         """Own the port, reach the store, start the workers; raises what keeps any of them from it."""
         try:
             self._serve(self._program.sources.read())
-            settings = await self._settle()
+            settings = await self._set_up()
             self._desk, self._workers = self._hire(settings)
             await asyncio.gather(*(each.start() for each in self._staff()))
             for attachment in self._attachments:
@@ -157,7 +157,7 @@ class Supervisor:
         self.catalog.replace(collections_of(texts))
         self._texts = texts
 
-    async def _settle(self) -> Settings:
+    async def _set_up(self) -> Settings:
         """The settings of the workers, for whom the port, the store and the board are there."""
         settings, leaving = self._settings, self._leaving
         port = reserved(settings.listen)

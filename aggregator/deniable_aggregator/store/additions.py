@@ -1,9 +1,9 @@
-"""What a flush adds to the counters: checked, as a delta that waits in the store, and as the sum of deltas.
+"""What a flush adds to the counters: checked, as an increment that waits in the store, and as the sum of increments.
 
 words:
   entry  an amount for one counter
-  delta  additions as bytes. Writing one down takes the store a single command, however many keys it has
-  fold   to add up deltas, and to add their sum to the counters
+  increment  additions as bytes. Writing one down takes the store a single command, however many keys it has
+  fold   to add up increments, and to add their sum to the counters
   run    counters that follow each other and are read, added to and written together
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from deniable_aggregator.store.errors import CounterOverflow
 from deniable_aggregator.store.keys import CounterKey, EpochKey
 
-__all__ = ["KEY", "NONCE_BYTES", "Additions", "IntArray", "KeyArray", "Sum", "add_up", "delta_of"]
+__all__ = ["KEY", "NONCE_BYTES", "Additions", "IntArray", "KeyArray", "Sum", "add_up", "increment_of"]
 
 IntArray = NDArray[np.int64]
 KeyArray = NDArray[np.void]
@@ -30,7 +30,7 @@ KEY = np.dtype([("digest", "<u8"), ("column", "<u4"), ("epoch", "<u4"), ("segmen
 """A CounterKey in an array."""
 
 NONCE_BYTES = 8
-"""A delta begins with so many random bytes, so that no two are the same."""
+"""An increment begins with so many random bytes, so that no two are the same."""
 
 _COUNTS = struct.Struct("<II")
 _EXPIRES = struct.Struct("<I")
@@ -87,19 +87,19 @@ class Additions(NamedTuple):
             raise ValueError("an entry lies outside of its key's counters")
         return cls(np.array(keys, dtype=KEY), np.array(sizes), np.bincount(key), counter, amount)
 
-    def delta(self, keep: Mapping[EpochKey, int]) -> bytes:
-        """These as bytes; for so many seconds from now each window's counters are kept if they begin with these."""
+    def increment(self, keep: Mapping[EpochKey, int]) -> bytes:
+        """These as bytes; for so many seconds from now each epoch's counters are kept if they begin with these."""
         now = int(time.time())
         if len(keep) == 1:
             (seconds,) = keep.values()
-            return delta_of(self, _EXPIRES.pack(now + seconds) * len(self.keys))
+            return increment_of(self, _EXPIRES.pack(now + seconds) * len(self.keys))
         expires = np.zeros(len(self.keys), dtype="<u4")
-        for window, seconds in keep.items():
-            expires[(self.keys["digest"] == window.digest) & (self.keys["epoch"] == window.epoch)] = now + seconds
-        return delta_of(self, expires.tobytes())
+        for key, seconds in keep.items():
+            expires[(self.keys["digest"] == key.digest) & (self.keys["epoch"] == key.epoch)] = now + seconds
+        return increment_of(self, expires.tobytes())
 
 
-def delta_of(additions: Additions, expires: bytes) -> bytes:
+def increment_of(additions: Additions, expires: bytes) -> bytes:
     """Additions as bytes; `expires` says for each key when what it begins expires, in seconds since 1970."""
     keys, sizes, entries, counter, amount = additions
     return b"".join(
@@ -116,12 +116,12 @@ def delta_of(additions: Additions, expires: bytes) -> bytes:
     )
 
 
-class _Delta:
-    """A delta, read again."""
+class _Increment:
+    """An increment, read again."""
 
-    def __init__(self, delta: bytes) -> None:
-        keys, entries = _COUNTS.unpack_from(delta, NONCE_BYTES)
-        self._delta, self._at = delta, _HEAD_BYTES
+    def __init__(self, increment: bytes) -> None:
+        keys, entries = _COUNTS.unpack_from(increment, NONCE_BYTES)
+        self._increment, self._at = increment, _HEAD_BYTES
         self.keys = self._next(KEY, keys)
         self.sizes = self._next("<u4", keys)
         self.expires = self._next("<u4", keys)
@@ -130,16 +130,16 @@ class _Delta:
         self.amount = self._next("<i8", entries)
 
     def _next(self, dtype: np.dtype[np.void] | str, count: int) -> NDArray[np.generic]:
-        found = np.frombuffer(self._delta, dtype, count, self._at)
+        found = np.frombuffer(self._increment, dtype, count, self._at)
         self._at += found.nbytes
         return found
 
 
 class Sum(NamedTuple):
-    """Deltas, added up."""
+    """Increments, added up."""
 
-    deltas: int
-    """How many deltas it is the sum of."""
+    increments: int
+    """How many increments it is the sum of."""
     keys: list[CounterKey]
     sizes: IntArray
     """For each key, how many counters it has."""
@@ -169,9 +169,9 @@ class Sum(NamedTuple):
         return sums
 
 
-def add_up(deltas: Sequence[bytes]) -> Sum:
-    """The sum of all deltas; or of the first one alone, where all might be more than 64 bits hold."""
-    read = [_Delta(delta) for delta in deltas]
+def add_up(increments: Sequence[bytes]) -> Sum:
+    """The sum of all increments; or of the first one alone, where all might be more than 64 bits hold."""
+    read = [_Increment(increment) for increment in increments]
     largest = sum(float(np.abs(each.amount.astype(np.float64)).max()) for each in read)
     if largest >= _LARGEST:
         read = read[:1]
@@ -193,7 +193,7 @@ def add_up(deltas: Sequence[bytes]) -> Sum:
 def _distinct(keys: KeyArray) -> tuple[list[CounterKey], IntArray]:
     """The keys, each once, and for every one that was given its number among them.
 
-    Keys of one delta come segment by segment. So what they have in common but the column is looked up once a
+    Keys of one increment come segment by segment. So what they have in common but the column is looked up once a
     segment, and only numbers are sorted: numpy sorts records ten times slower than Python looks up names.
     """
     parts = [keys[name] for name in ("digest", "epoch", "segment")]

@@ -70,7 +70,7 @@ class Durability:
                     )
         return (("WAITAOF", 1, 0, milliseconds),) if knows else ()
 
-    def settled(self, reply: Any) -> None:
+    def confirmed(self, reply: Any) -> None:
         """Raise a StoreUnavailable unless the reply to the command says that the batch has got so far."""
         if isinstance(reply, ResponseError):
             raise StoreUnavailable(str(reply))

@@ -1,20 +1,20 @@
 #!lua flags=allow-oom
--- Writes the sums of counters and deltas, and drops the deltas from the list, or does neither. Both have been added
--- up outside. Deltas are appended at the end of the list and dropped from its head, and no two begin alike: while the
+-- Writes the sums of counters and increments, and drops the increments from the list, or does neither. Both have been added
+-- up outside. Increments are appended at the end of the list and dropped from its head, and no two begin alike: while the
 -- last one of them is at its place, those before it are at theirs, and nothing has been folded since they were read.
 -- So it is on every server that has this history, one that takes over included. Counters change here only.
 --
--- KEYS[1]  the list of deltas; then the counters, packed little-endian int64, one key a column, epoch and
+-- KEYS[1]  the list of increments; then the counters, packed little-endian int64, one key a column, epoch and
 --          segment. All carry one hash tag, so they live in one slot.
--- ARGV[1]  what the last of the deltas begins with
--- ARGV[2]  how many deltas these are
+-- ARGV[1]  what the last of the increments begins with
+-- ARGV[2]  how many increments these are
 -- ARGV[3]  for each key of counters: how many counters, how many runs, the second since 1970 when it expires if it
 --          begins here, whether it was there
 -- ARGV[4]  for each run, in the order of the keys: the first counter, how many counters follow each other
 -- ARGV[5]  the sums, 8 bytes for every counter of every run
 -- All numbers of ARGV[3] and [4] are unsigned, little-endian, of 4 bytes.
 --
--- Returns 1 when it has written; 0 when the list has another delta at the last one's place; -1 when counters have to
+-- Returns 1 when it has written; 0 when the list has another increment at the last one's place; -1 when counters have to
 -- be read again. It drops nothing before the last check, and before new counters have their room.
 
 local read = struct.unpack
@@ -36,7 +36,7 @@ for k = 1, #KEYS - 1 do
   if there == 0 then
     redis.call('SETRANGE', KEYS[1 + k], 8 * size - 1, '\0')
     redis.call('EXPIREAT', KEYS[1 + k], expires)
-    gone[k] = redis.call('EXISTS', KEYS[1 + k]) == 0 -- its time had come while the deltas waited
+    gone[k] = redis.call('EXISTS', KEYS[1 + k]) == 0 -- its time had come while the increments waited
   end
 end
 redis.call('LTRIM', KEYS[1], ARGV[2], -1)

@@ -1,13 +1,13 @@
-"""How deltas get into the counters.
+"""How increments get into the counters.
 
 words:
-  head  the deltas that have waited longest. One script reads them, one reads the counters that they add to, and one
-        writes the sums and drops them; what lies in between is done here
+  head  the increments that have waited longest. One script reads them, one reads the counters that they add to, and
+        one writes the sums and drops them; what lies in between is done here
 
-Each script is atomic, and the last two act only while the deltas are at their places in the list. So any number of
-processes may fold, a reply that is lost costs nothing, and a server that takes over with another history is never
+Each script is atomic, and the last two act only while the increments are at their places in the list. So any number
+of processes may fold, a reply that is lost costs nothing, and a server that takes over with another history is never
 written what does not belong to it. The server is busy for a small part of the time that it would take to add each
-delta by itself.
+increment by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deniable_aggregator.store.additions import NONCE_BYTES, Sum, add_up
-from deniable_aggregator.store.keys import counts_name, deltas_name
+from deniable_aggregator.store.keys import counts_name, increments_name
 from deniable_aggregator.store.servers import Places, Script, packed
 
 __all__ = ["Folding"]
@@ -28,9 +28,9 @@ _LOG = logging.getLogger(__name__)
 _FOLD_SECONDS = 1.0
 _AT_ONCE = 4
 """So many shards are folded at the same time: what is added waits for scripts of others."""
-_MOST_DELTAS = 1024
+_MOST_INCREMENTS = 1024
 _MOST_BYTES = 8 << 20
-"""So many deltas, and so many bytes of them, are added up together at the most, but for one delta alone."""
+"""So many increments, and so many bytes of them, are added up together at the most, but for one increment alone."""
 _MOST_WORK = 3 << 14
 """Of one fold: the server does nothing else for about a tenth of a second, or a few where many keys begin."""
 
@@ -38,11 +38,11 @@ _HEAD, _LOOK, _FOLD = (Script(name) for name in ("head", "look", "fold"))
 
 
 class Folding:
-    """Folds the deltas of a store's shards."""
+    """Folds the increments of a store's shards."""
 
     def __init__(self, servers: Places) -> None:
         self._servers = servers
-        self._together = _MOST_DELTAS
+        self._together = _MOST_INCREMENTS
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def keep(self, shard: int) -> None:
@@ -65,48 +65,50 @@ class Folding:
             await asyncio.sleep(_FOLD_SECONDS)
 
     async def fold(self, shard: int) -> None:
-        """Add the deltas that wait in a shard to its counters."""
-        name = deltas_name(shard)
+        """Add the increments that wait in a shard to its counters."""
+        name = increments_name(shard)
         (left,) = await self._servers.ask(name, ("LLEN", name))
         while left > 0:
-            deltas = await self._servers.run(_HEAD, [name], _MOST_DELTAS, _MOST_BYTES)
-            if not deltas:
+            increments = await self._servers.run(_HEAD, [name], _MOST_INCREMENTS, _MOST_BYTES)
+            if not increments:
                 return
-            left -= await self._some(shard, deltas) or 1  # somebody else was faster
+            left -= await self._some(shard, increments) or 1  # somebody else was faster
 
-    async def _some(self, shard: int, deltas: Sequence[bytes]) -> int:
-        """Fold the deltas at the head of a shard's list; how many have gone.
+    async def _some(self, shard: int, increments: Sequence[bytes]) -> int:
+        """Fold the increments at the head of a shard's list; how many have gone.
 
         The more are folded together, the more of them fall on the same counters. Where they do not, fewer are
         folded together, so that the server is not busy for long.
         """
         done = 0
-        while done < len(deltas):
-            together = deltas[done : done + self._together]
+        while done < len(increments):
+            together = increments[done : done + self._together]
             added = await asyncio.to_thread(add_up, together)
-            if added.work > _MOST_WORK and added.deltas > 1:
-                self._together = added.deltas // 2
+            if added.work > _MOST_WORK and added.increments > 1:
+                self._together = added.increments // 2
                 continue
-            if not await self._write(shard, together[added.deltas - 1][:NONCE_BYTES], added):
+            if not await self._write(shard, together[added.increments - 1][:NONCE_BYTES], added):
                 break
-            done += added.deltas
+            done += added.increments
             if added.work < _MOST_WORK // 2:
-                self._together = min(2 * self._together, _MOST_DELTAS)
+                self._together = min(2 * self._together, _MOST_INCREMENTS)
         return done
 
     async def _write(self, shard: int, last: bytes, added: Sum) -> bool:
-        """Add a sum of deltas to the counters while the last of them is at its place; whether it was added."""
-        names = [deltas_name(shard), *(counts_name(shard, key) for key in added.keys)]
+        """Add a sum of increments to the counters while the last of them is at its place; whether it was added."""
+        names = [increments_name(shard), *(counts_name(shard, key) for key in added.keys)]
         columns, runs = (added.sizes, added.runs_of_key), packed(added.runs)
         while True:
-            found = await self._servers.run(_LOOK, names, last, added.deltas, packed(np.column_stack(columns)), runs)
+            found = await self._servers.run(
+                _LOOK, names, last, added.increments, packed(np.column_stack(columns)), runs
+            )
             if found is None:
                 return False
             there = np.frombuffer(found, np.uint8, len(added.keys))
             sums = added.onto(np.frombuffer(found, "<i8", offset=len(added.keys)))
             keys = packed(np.column_stack((*columns, added.expires, there)))
             written = await self._servers.run(
-                _FOLD, names, last, added.deltas, keys, runs, sums.astype("<i8").tobytes()
+                _FOLD, names, last, added.increments, keys, runs, sums.astype("<i8").tobytes()
             )
             if written >= 0:
                 return bool(written)

@@ -2,7 +2,7 @@
 
 words:
   shard    one of the parts that counters and ids are spread over; a batch belongs to the one its id says
-  window   one epoch of one collection: the set of ids in which a batch of that epoch is looked up
+  seen     of an epoch of one collection: the set of ids in which a batch of that epoch is looked up
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = [
     "EpochKey",
     "counts_begin",
     "counts_name",
-    "deltas_name",
+    "increments_name",
     "seen_begin",
     "seen_name",
 ]
@@ -43,9 +43,9 @@ class CounterKey(NamedTuple):
 
 # The shard is the hash tag: all keys of one shard lie in one slot of a cluster, within reach of one script.
 @lru_cache(maxsize=4096)
-def seen_name(shard: int, window: EpochKey) -> bytes:
-    """The set of the ids that a shard knows of a window."""
-    return b"deniable:{%d}:seen:%016x.%d" % (shard, window.digest, window.epoch)
+def seen_name(shard: int, key: EpochKey) -> bytes:
+    """The set of the ids that a shard knows of an epoch."""
+    return b"deniable:{%d}:seen:%016x.%d" % (shard, key.digest, key.epoch)
 
 
 @lru_cache(maxsize=65536)
@@ -55,9 +55,9 @@ def counts_name(shard: int, key: CounterKey) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def deltas_name(shard: int) -> bytes:
+def increments_name(shard: int) -> bytes:
     """The list of what has been added to a shard and is not in its counters yet."""
-    return b"deniable:{%d}:deltas" % shard
+    return b"deniable:{%d}:deltas" % shard  # what they were called: so none is left behind
 
 
 @lru_cache(maxsize=1024)

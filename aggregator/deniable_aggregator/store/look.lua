@@ -1,16 +1,16 @@
 #!lua flags=no-writes,allow-oom
--- Reads the counters that deltas will be added to.
+-- Reads the counters that increments will be added to.
 --
--- KEYS[1]  the list of deltas; then the counters, packed little-endian int64, one key a column, epoch and
+-- KEYS[1]  the list of increments; then the counters, packed little-endian int64, one key a column, epoch and
 --          segment. All carry one hash tag, so they live in one slot.
--- ARGV[1]  what the last of the deltas begins with
--- ARGV[2]  how many deltas these are
+-- ARGV[1]  what the last of the increments begins with
+-- ARGV[2]  how many increments these are
 -- ARGV[3]  for each key of counters: how many counters, how many runs
 -- ARGV[4]  for each run, in the order of the keys: the first counter, how many counters follow each other
 -- All numbers of ARGV[3] and [4] are unsigned, little-endian, of 4 bytes.
 --
 -- Returns for each key one byte, 1 where it is there and 0 where not; then the counters of all runs, zeros for those
--- of a key that is not there. Returns nothing when the list has another delta at the last one's place.
+-- of a key that is not there. Returns nothing when the list has another increment at the last one's place.
 
 local read, repeated = struct.unpack, string.rep
 

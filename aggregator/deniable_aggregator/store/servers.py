@@ -91,7 +91,7 @@ class Places:
             if isinstance(replies[0], ResponseError):
                 raise replies[0]
         for each in replies[1:]:
-            self._durability.settled(each)
+            self._durability.confirmed(each)
         return replies[0]
 
 

@@ -1,8 +1,8 @@
 """The counters, and the ids that have been counted, in Redis or Valkey.
 
-One script adds a flush: it remembers the ids and keeps a delta, what the batches add up to; or, if one of the
-ids is known, does neither and says which. Deltas are folded into the counters later (`folding.py`), many at a time.
-Reading folds first, so whatever has been acknowledged is in the counters that are read.
+One script adds a flush: it remembers the ids and keeps an increment, what the batches add up to; or, if one of the
+ids is known, does neither and says which. Increments are folded into the counters later (`folding.py`), many at a
+time. Reading folds first, so whatever has been acknowledged is in the counters that are read.
 
 The script is atomic, so a reply that is lost costs nothing: the one who sent the batch repeats it, and the store
 answers that it knows the id.
@@ -23,7 +23,7 @@ from deniable_aggregator.store.additions import Additions, IntArray
 from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnavailable
 from deniable_aggregator.store.folding import Folding
-from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, EpochKey, counts_name, deltas_name, seen_name
+from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, EpochKey, counts_name, increments_name, seen_name
 from deniable_aggregator.store.links import link_to
 from deniable_aggregator.store.reading import Cell, Counted, Reading
 from deniable_aggregator.store.servers import Places, Script, packed
@@ -39,14 +39,14 @@ _IN_MEMORY = Durability()
 _READ_AT_ONCE = 512
 _PROBED = 16
 """So many shards do not all happen to be in the same third of a cluster."""
-_MOST_DELTAS = 10_000
-"""So many deltas of a shard may wait to be folded; then it takes no more."""
+_MOST_INCREMENTS = 10_000
+"""So many increments of a shard may wait to be folded; then it takes no more."""
 
 _ADD = Script("add")
 
 
 class Arrivals(NamedTuple):
-    """The new batches of one window, and how long what they leave behind is kept."""
+    """The new batches of one epoch, and how long what they leave behind is kept."""
 
     ids: Sequence[bytes]
     remember: int
@@ -101,7 +101,7 @@ class Store:
         """Find out now, not with the first batch, that a server is one of a cluster and has not all shards."""
         with contextlib.suppress(StoreUnavailable):  # a cluster may miss a primary, and take what belongs to others
             for shard in range(min(self.shards, _PROBED)):
-                await self._servers.ask(deltas_name(shard), ("EXISTS", deltas_name(shard)))
+                await self._servers.ask(increments_name(shard), ("EXISTS", increments_name(shard)))
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -120,22 +120,22 @@ class Store:
         self, shard: int, arrivals: Mapping[EpochKey, Arrivals], additions: Additions
     ) -> set[tuple[EpochKey, bytes]]:
         """Remember the ids and add the counters; or, if any id is known, change nothing and return those."""
-        windows = list(arrivals)
+        epochs = list(arrivals)
         known: list[Any] = await self._servers.run(
             _ADD,
-            [deltas_name(shard), *(seen_name(shard, window) for window in windows)],
+            [increments_name(shard), *(seen_name(shard, key) for key in epochs)],
             packed([(len(own.ids), own.remember) for own in arrivals.values()]),
             _joined(arrivals.values()),
-            additions.delta({window: own.keep for window, own in arrivals.items()}),
+            additions.increment({key: own.keep for key, own in arrivals.items()}),
             max(own.keep for own in arrivals.values()),
-            _MOST_DELTAS,
+            _MOST_INCREMENTS,
             int(self._servers.waits),
             durably=True,
         )
-        return {(windows[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
+        return {(epochs[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
 
     async def fold(self, shard: int) -> None:
-        """Add the deltas that wait in a shard to its counters."""
+        """Add the increments that wait in a shard to its counters."""
         await self._folding.fold(shard)
 
     async def keep_folding(self) -> None:
@@ -162,14 +162,14 @@ class Store:
         """What `batches` says, for many epochs of one collection."""
         return await self._reading.batches(digest, epochs)
 
-    async def batches(self, windows: Sequence[EpochKey]) -> list[int]:
-        """How many batches of each window are remembered: another number wherever counters have changed since."""
-        counted = await self._of_all_shards(partial(self._seen, "SCARD", windows))
+    async def batches(self, epochs: Sequence[EpochKey]) -> list[int]:
+        """How many batches of each epoch are remembered: another number wherever counters have changed since."""
+        counted = await self._of_all_shards(partial(self._seen, "SCARD", epochs))
         return [sum(each) for each in zip(*counted, strict=True)]
 
-    async def remembered(self, windows: Sequence[EpochKey]) -> list[int | None]:
-        """For how many seconds the ids of each window are remembered yet, at the least; None where there are none."""
-        left = await self._of_all_shards(partial(self._seen, "TTL", windows))
+    async def remembered(self, epochs: Sequence[EpochKey]) -> list[int | None]:
+        """For how many seconds the ids of each epoch are remembered yet, at the least; None where there are none."""
+        left = await self._of_all_shards(partial(self._seen, "TTL", epochs))
         return [min((seconds for seconds in each if seconds >= 0), default=None) for each in zip(*left, strict=True)]
 
     async def status(self) -> StoreStatus:
@@ -201,10 +201,10 @@ class Store:
             values += found
         return values
 
-    async def _seen(self, command: str, windows: Sequence[EpochKey], shard: int) -> list[int]:
+    async def _seen(self, command: str, epochs: Sequence[EpochKey], shard: int) -> list[int]:
         """What a command says of a shard's sets of ids."""
-        names = [seen_name(shard, window) for window in windows]
-        return await self._servers.ask(deltas_name(shard), *((command, name) for name in names)) if names else []
+        names = [seen_name(shard, key) for key in epochs]
+        return await self._servers.ask(increments_name(shard), *((command, name) for name in names)) if names else []
 
 
 def _info(reply: bytes) -> dict[str, str]:
@@ -216,6 +216,6 @@ def _joined(arrivals: Iterable[Arrivals]) -> bytes:
     for own in arrivals:
         blob = b"".join(own.ids)
         if not blob or len(blob) != ID_BYTES * len(set(own.ids)):
-            raise ValueError(f"a window has ids of {ID_BYTES} bytes, and each of them once")
+            raise ValueError(f"an epoch has ids of {ID_BYTES} bytes, and each of them once")
         blobs.append(blob)
     return b"".join(blobs)

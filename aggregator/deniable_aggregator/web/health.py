@@ -57,8 +57,8 @@ class Health:
     async def _fleet(self, layout: Layout) -> Fleet:
         calendar, store = self._server.calendar, self._server.store
         accepted = calendar.accepted(layout)
-        windows = [EpochKey(layout.digest, epoch) for epoch in accepted]
-        batches, left = await store.batches(windows), await store.remembered(windows)
+        keys = [EpochKey(layout.digest, epoch) for epoch in accepted]
+        batches, left = await store.batches(keys), await store.remembered(keys)
         now = calendar.clock()
         ends = [(epoch + 1 + calendar.accept_late) * layout.epoch_seconds - now for epoch in accepted]
         margins = [seconds - end for seconds, end in zip(left, ends, strict=True) if seconds is not None]

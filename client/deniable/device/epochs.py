@@ -44,7 +44,7 @@ class Sealing:
 
     segment: int
     """The segment that the device is in."""
-    window: float
+    leeway: float
     """Batches are due at a random moment of so many seconds from now."""
     most: int
     """How many batches may wait; beyond that the oldest is dropped."""
@@ -106,7 +106,7 @@ def seal(
         reports = [report for _, report, _ in answers]
         if reports:
             batch = Batch.of(os.urandom(16), collection, epoch, sealing.segment, reports)
-            due = now + sealing.window * word() / WORD
+            due = now + sealing.leeway * word() / WORD
             ends = (epoch + 1) * collection.epoch_seconds
             outbox.put(connection, collection.name, batch, ends=ends, due=due, most=sealing.most)
             transcript.add(connection, collection, epoch, batch.batch_id, answers)

@@ -20,7 +20,7 @@ from deniable.collection import Collection
 from deniable.device import consent as consents
 from deniable.device import epochs, losses, outbox, transcript
 from deniable.device.consent import Consent
-from deniable.device.settings import Settings, window_of
+from deniable.device.settings import Settings, leeway_of
 from deniable.device.state import BusyError, State, count
 
 __all__ = ["PATIENCE", "Keeper"]
@@ -53,7 +53,7 @@ class Keeper:
         self._settings = settings
         self._state = state
         self._say = say
-        self._window = window_of(settings, collection)
+        self._leeway = leeway_of(settings, collection)
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -133,7 +133,7 @@ class Keeper:
         if consent is Consent.WITHHELD:
             epochs.withhold(connection)
             self._state.erase_set_aside(float("inf"))
-        self._say(losses.why(connection, self._collection))
+        self._say(losses.why(connection, self._collection, self._settings.clock()))
         self.consent = consent
         return consent
 
@@ -170,7 +170,7 @@ class Keeper:
         if consent is Consent.WITHHELD or self.segment is None:
             return None
         epochs.keep(connection, collection, recorded)
-        sealing = epochs.Sealing(self.segment, self._window, settings.queue_limit)
+        sealing = epochs.Sealing(self.segment, self._leeway, settings.queue_limit)
         sealed = epochs.seal(connection, collection, now, sealing, everything=everything)
         transcript.erase_before(connection, now - settings.transcript_days * 86400)
         self._state.erase_set_aside(now - now % collection.epoch_seconds)

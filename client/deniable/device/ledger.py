@@ -35,7 +35,7 @@ from deniable.collection import EPOCHS, Collection, Metric
 from deniable.device.state import get, lost, reading
 from deniable.errors import BudgetExceededError
 
-__all__ = ["Charge", "Cost", "Ledger", "charges", "forget", "read", "reserved", "settle", "taken"]
+__all__ = ["Charge", "Cost", "Ledger", "charges", "closed_before", "forget", "read", "reserved", "settle", "taken"]
 
 _EPSILON_UNIT = 10**12
 _DELTA_UNIT = 10**18
@@ -92,8 +92,7 @@ class Ledger:
     def __init__(self, connection: sqlite3.Connection, collection: Collection) -> None:
         self._connection = connection
         self._collection = collection
-        (ends,) = connection.execute("SELECT coalesce(max(ends), 0) FROM settled_charge").fetchone()
-        self._closed_before = max(float(ends), float(get(connection, "not_before") or 0.0))
+        self._closed_before = closed_before(connection)
         self._lost = lost(connection)
 
     def charge(
@@ -171,6 +170,12 @@ class Ledger:
     def note_question(self, metric: Metric, question: bytes) -> None:
         """Count a question that has been answered."""
         self._connection.execute("INSERT OR IGNORE INTO question VALUES (?, ?)", (metric.name, question))
+
+
+def closed_before(connection: sqlite3.Connection) -> float:
+    """The time before which nothing is answered: what was spent on it is not known line by line."""
+    (ends,) = connection.execute("SELECT coalesce(max(ends), 0) FROM settled_charge").fetchone()
+    return max(float(ends), float(get(connection, "not_before") or 0.0))
 
 
 def taken(connection: sqlite3.Connection, start: int, end: int) -> list[tuple[str, Cost]]:

@@ -2,16 +2,19 @@
 
 words:
   lost      a file was begun in the place of one that can not be read any more, or was removed in use (see state.py)
+  closed    a time before which nothing is answered, as what was answered when is no longer known (see ledger.py)
   lasting   what of a collection holds only as long as the file remembers: a memory, a delta, a lifetime's budget
 """
 
 from __future__ import annotations
 
 import logging
+from datetime import UTC, datetime
 from sqlite3 import Connection
 
 from deniable.collection import Collection
 from deniable.device import consent
+from deniable.device.ledger import closed_before
 from deniable.device.state import lost
 
 __all__ = ["check_forgetful", "why"]
@@ -26,13 +29,26 @@ _LEDGER = (
     "what this device has spent and remembered was lost with its state file: what has a memory, a delta or a "
     "lifetime's budget is not answered until Client.start_over() is called, with the person's consent"
 )
+_CLOSED = (
+    "nothing is answered before {day}: this device's clock was ahead of its time once, and which of the days until "
+    "then were answered is no longer known"
+)
+_LAST = datetime.max.replace(tzinfo=UTC).timestamp() - 86400.0
 
 
-def why(connection: Connection, collection: Collection) -> str:
-    """Why nothing, or not everything, is answered since the state file was lost; empty where all is well."""
+def why(connection: Connection, collection: Collection, now: float) -> str:
+    """Why nothing, or not everything, is answered by this state file; empty where all is well.
+
+    That one epoch is not answered, the one in which a file was begun or forgot, is no trouble: it is over soon.
+    """
     if consent.is_lost(connection):
         return _CONSENT
-    return _LEDGER if _lasting(collection) and lost(connection) else ""
+    if _lasting(collection) and lost(connection):
+        return _LEDGER
+    closed = closed_before(connection)
+    if closed <= (collection.epoch_at(now) + 1) * collection.epoch_seconds:
+        return ""
+    return _CLOSED.format(day=f"{datetime.fromtimestamp(min(closed, _LAST), UTC):%Y-%m-%d}")
 
 
 def check_forgetful(collection: Collection) -> None:

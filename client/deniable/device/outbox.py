@@ -134,12 +134,12 @@ def _leased(connection: sqlite3.Connection, batch: Batch, now: float, lease: flo
 
 
 def missed(
-    connection: sqlite3.Connection, collection: str, now: float, window: float, *, busy: bool = False
+    connection: sqlite3.Connection, collection: str, now: float, leeway: float, *, busy: bool = False
 ) -> list[bytes]:
     """Let no two batches leave together: which ones get new moments.
 
     One that is due just now, and alone, leaves. Where several are due, or one has been for long, a random one gets a
-    moment soon, and each of the others one of the window's. `busy`: another has just been sent, all get one of those.
+    moment soon, and each of the others one of the leeway's. `busy`: another has just been sent, all get one of those.
     """
     rows = connection.execute(
         "SELECT batch_id, due FROM queue WHERE collection = ? AND due <> ? AND (due <= ? OR due > ?)",
@@ -150,16 +150,16 @@ def missed(
     moved = [batch_id for batch_id, _ in rows]
     shuffle(moved)
     for place, batch_id in enumerate(moved):
-        span = min(window, _SOON) if place == 0 and not busy else window
+        span = min(leeway, _SOON) if place == 0 and not busy else leeway
         release(connection, batch_id, now + span * word() / WORD)
     return moved
 
 
 def take_missed(
-    connection: sqlite3.Connection, batch_ids: Iterable[bytes], now: float, window: float, lease: float
+    connection: sqlite3.Connection, batch_ids: Iterable[bytes], now: float, leeway: float, lease: float
 ) -> Batch | None:
-    """Lease one of those that were missed before its new moment, unless another has left within a window's time."""
-    if abs(now - float(state.get(connection, "left") or 0.0)) < window:
+    """Lease one of those that were missed before its new moment, unless another has left within a leeway's time."""
+    if abs(now - float(state.get(connection, "left") or 0.0)) < leeway:
         return None
     for batch_id in batch_ids:  # they are in random order
         query = "SELECT batch_id, request FROM queue WHERE batch_id = ?"

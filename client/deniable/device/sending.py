@@ -19,7 +19,7 @@ from sqlite3 import Connection
 from deniable.collection import Collection
 from deniable.device import outbox, transcript
 from deniable.device.ledger import settle
-from deniable.device.settings import Settings, window_of
+from deniable.device.settings import Settings, leeway_of
 from deniable.device.state import State, count
 from deniable.wire import gate
 from deniable.wire.credentials import Credentials
@@ -33,7 +33,7 @@ _reports = logging.getLogger("deniable.reports")
 _LEASE_SECONDS = 30.0
 """Beyond the deadline, another process leaves a batch alone."""
 _LEAST_LONGEST = 900.0
-"""Waits between two tries of a batch grow up to the upload window, or up to this if the window is shorter."""
+"""Waits between two tries of a batch grow up to its leeway, or up to this if the leeway is shorter."""
 
 
 class Sender:
@@ -58,7 +58,7 @@ class Sender:
         self._state = state
         self._granted = granted
         self._say = say
-        self._window = window_of(settings, collection)
+        self._leeway = leeway_of(settings, collection)
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -75,7 +75,7 @@ class Sender:
         """Send one of the batches whose moment was missed and will be again, now that the program ends.
 
         Programs that run for moments would never send anything otherwise; but nothing follows another batch within
-        a window, be it one of a flush. At the interpreter's exit it is too late to load gRPC.
+        its leeway, be it one of a flush. At the interpreter's exit it is too late to load gRPC.
         """
         if self.missed and self.endpoint is not None and threading.main_thread().is_alive():
             self._send(self._state.run(partial(self._take, ending=True)))
@@ -101,9 +101,9 @@ class Sender:
         name, now = self._collection.name, self._settings.clock()
         lease = self._settings.deadline + _LEASE_SECONDS
         if ending:
-            batch = outbox.take_missed(connection, self.missed, now, self._window, lease)
+            batch = outbox.take_missed(connection, self.missed, now, self._leeway, lease)
         else:
-            self.missed += outbox.missed(connection, name, now, self._window)
+            self.missed += outbox.missed(connection, name, now, self._leeway)
             batch = outbox.take(connection, name, now, lease)
         if batch is not None and _reports.isEnabledFor(logging.DEBUG):
             for entry in transcript.of_batch(connection, batch.batch_id):
@@ -117,7 +117,7 @@ class Sender:
             outbox.release(connection, batch_id, now)
             return
         if outcome.keep:
-            longest = max(self._window, _LEAST_LONGEST)
+            longest = max(self._leeway, _LEAST_LONGEST)
             wait = backoff(outbox.failed(connection, batch_id), outcome.retry_after, longest)
             outbox.release(connection, batch_id, now + wait)
             if outcome.unstored:
@@ -130,4 +130,4 @@ class Sender:
                 settle(connection, start)
         count(connection, outcome.counted_as)
         self._say(outcome.advice)
-        outbox.missed(connection, self._collection.name, now, self._window, busy=True)
+        outbox.missed(connection, self._collection.name, now, self._leeway, busy=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from deniable.collection import Collection
 from deniable.device.consent import Consent
 
-__all__ = ["Settings", "Status", "window_of"]
+__all__ = ["Settings", "Status", "leeway_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Settings:
 
     write_behind: float = 1.0
     """Seconds that a recorded value may be in memory only."""
-    upload_window: float | None = None
+    leeway: float | None = None
     """Batches leave at a random moment of this many seconds after their epoch; None: a quarter of an epoch. Between
     two tries a batch waits for about as long at most, or for 15 minutes if that is more. With 0, which is for tests,
     batches of several epochs leave together."""
@@ -51,6 +51,6 @@ class Status:
     """What has happened to this device's answers, such as "stored", and how often, in the life of its state file."""
 
 
-def window_of(settings: Settings, collection: Collection) -> float:
+def leeway_of(settings: Settings, collection: Collection) -> float:
     """Within how many seconds after its epoch a batch of the collection leaves."""
-    return collection.epoch_seconds / 4 if settings.upload_window is None else settings.upload_window
+    return collection.epoch_seconds / 4 if settings.leeway is None else settings.leeway

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from deniable._section import Section
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Mechanism
-from deniable.payload import Bitmap, Symbol, Vector
+from deniable.payload import Bitmap, Integers, Symbol
 
 __all__ = ["Kind"]
 
@@ -113,7 +113,7 @@ class Kind(ABC):
                 return _listed([name for bit, name in enumerate(names) if payload >> bit & 1])
             case Symbol() if names and mechanism.plain:
                 return repr(names[payload]) if payload < len(names) else "nothing"
-            case Vector():
+            case Integers():
                 return f"{shape.size} noisy numbers"
             case _:
                 return f"code {payload}"

@@ -4,10 +4,10 @@ words:
   place        inputs and outputs are the places 0 to d - 1 of the ordered answers
   decay        r: what one place more of distance multiplies a chance by
   weight       of a distance k: about r^k, an integer
-  window       the weights of all outputs as one input sees them: a stretch of the weights of -(d-1) to d-1
+  stretch      the weights of all outputs as one input sees them: a run of the weights of -(d-1) to d-1
   cumulative   the sums of these weights from the left
 
-P(y | x) = r^|x-y| / Z(x), where Z(x) is the sum of x's window (McSherry and Talwar, 2007, with minus the distance
+P(y | x) = r^|x-y| / Z(x), where Z(x) is the sum of x's stretch (McSherry and Talwar, 2007, with minus the distance
 as the score).
 
 **The sharpest decay.** r = e^(-eps / (d-1)): twice as sharp as the textbook's e^(-eps / (2 (d-1))), which pays for
@@ -16,7 +16,7 @@ than that (by the triangle inequality, term by term): so P(y | x) only falls wit
 and least at an end, where Z is least. The worst ratio for y is r^-max(y, d-1-y) Z(0) / Z(y), and of all y the ends
 have the worst: r^-(d-1).
 
-**Sampling.** A word of 128 bits, scaled to the sum of the window, falls into one weight of it: two draws whatever
+**Sampling.** A word of 128 bits, scaled to the sum of the stretch, falls into one weight of it: two draws whatever
 comes out, and P(y | x) is a whole number of words over 2^128. Rounding moves a chance, which is at least
 2^-47 / d, by a factor of at most 1 + 2^-67; the decay is found for a ratio smaller by 1 + 2^-64, which pays for it.
 """
@@ -55,7 +55,7 @@ class Exponential(Mechanism):
     inputs: int
     decay: Fraction = field(init=False)
     cumulative: tuple[int, ...] = field(init=False, repr=False)
-    """Padded with the last sum, so that every window can be searched as far as all of them are."""
+    """Padded with the last sum, so that every stretch can be searched as far as all of them are."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.inputs <= MOST_PLACES:
@@ -79,7 +79,7 @@ class Exponential(Mechanism):
 
     @property
     def collision(self) -> float:
-        """That of the window in which two places are the same most seldom."""
+        """That of the stretch in which two places are the same most seldom."""
         return max(self._collision(value) for value in range(self.inputs))
 
     def _collision(self, value: int) -> float:
@@ -94,7 +94,7 @@ class Exponential(Mechanism):
         return Symbol(self.inputs)
 
     def randomize(self, value: int) -> int:
-        """A place of the value's window."""
+        """A place of the value's stretch."""
         sums, left = self.cumulative, self.inputs - 1 - value
         first = sums[left]
         drawn = (word() << 64 | word()) * (sums[left + self.inputs] - first) >> _BITS

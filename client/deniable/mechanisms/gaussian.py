@@ -52,7 +52,7 @@ from deniable.epsilon import Epsilon, exp_lower
 from deniable.mechanisms._calibration import deviation, longest
 from deniable.mechanisms._entries import pack, unpack
 from deniable.mechanisms._mechanism import Mechanism
-from deniable.payload import Vector
+from deniable.payload import Integers
 from deniable.randomness import word
 
 __all__ = ["Gaussian"]
@@ -142,9 +142,9 @@ class Gaussian(Mechanism):
         return self.bound + min(_root(self.spread * _CLAMPED), int(farthest))
 
     @property
-    def shape(self) -> Vector:
+    def shape(self) -> Integers:
         """Entries within the ends; all together no longer than the norm."""
-        return Vector(self.dimensions, self.end, norm=self.norm)
+        return Integers(self.dimensions, self.end, norm=self.norm)
 
     @property
     def variance(self) -> float:

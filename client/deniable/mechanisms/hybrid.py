@@ -1,31 +1,31 @@
-"""Hybrid: a window of outputs around the value, with levels between Duchi's two points and an even spacing.
+"""Hybrid: a band of outputs around the value, with levels between Duchi's two points and an even spacing.
 
 words:
   output   what is sent: one of a row of symbols
   level    the number that an output stands for, an integer; reports are averaged by level
-  window   `WIDTH` outputs in a row that are e^eps times likelier than the others
-  input    which window: 0 is the lowest, each next one starts one output further up
+  band     `WIDTH` outputs in a row that are e^eps times likelier than the others
+  input    which band: 0 is the lowest, each next one starts one output further up
   place    where on the range from 0 to 1 a value must lie to be an input; values between two places are rounded to
            one of them at random, so that the mean stays exact
 
-**Privacy.** An output in the window has probability inside / (2^64 w), any other (2^64 - inside) / (2^64 S), for w
-outputs in a window and S others: two values, whose ratio `inside_threshold` keeps at most e^eps. Levels and places
+**Privacy.** An output in the band has probability inside / (2^64 w), any other (2^64 - inside) / (2^64 S), for w
+outputs in a band and S others: two values, whose ratio `inside_threshold` keeps at most e^eps. Levels and places
 are only how outputs are read.
 
-**No bias.** Every level contributes to the expected level of an input what it has outside of the window, and those of
-the window a constant more. So the place of window i is (s(i) - s(0)) / (s(S) - s(0)) with s the sum of its levels: a
+**No bias.** Every level contributes to the expected level of an input what it has outside of the band, and those of
+the band a constant more. So the place of band i is (s(i) - s(0)) / (s(S) - s(0)) with s the sum of its levels: a
 rational that the thresholds do not even enter, and the expected level is an affine function of the place, exactly.
 
 **Variance.** Duchi's mechanism (Duchi, Jordan, Wainwright, arXiv 1604.02390) has two levels, the piecewise mechanism
 (Wang et al., arXiv 1907.00782) evenly spaced ones, and the hybrid mechanism of the latter tosses a coin for one of
-the two. Here the levels themselves lie between. Let T(i) be the expected level of window i (0 in the middle) and k
-the extra probability of an output in the window. From one window to the next, the expected square grows by
+the two. Here the levels themselves lie between. Let T(i) be the expected level of band i (0 in the middle) and k
+the extra probability of an output in the band. From one band to the next, the expected square grows by
 k (level(i+w)^2 - level(i)^2), T by k (level(i+w) - level(i)); so the variance is the same for all inputs where
 
     level(i+w) + level(i) = T(i) + T(i+1),   that is   level(i+w) = (2 T(i) - (1 + k) level(i)) / (1 - k).
 
-Thus all levels follow from those of the middle window. These are chosen for the least variance on a range of a given
-size: a system of w / 2 linear equations. Up to epsilon 1, where windows are of half of the outputs, the levels of
+Thus all levels follow from those of the middle band. These are chosen for the least variance on a range of a given
+size: a system of w / 2 linear equations. Up to epsilon 1, where bands are of half of the outputs, the levels of
 either half come out in geometric progression, and for many outputs the variance as c coth(1/c) - 1 squared half
 ranges, where c = (e^eps + 1) / (e^eps - 1) and Duchi's is c^2. No channel of any kind is much better: the tests
 compare with the best that a linear program finds. At epsilon 1, 2, 4 and 8 the variance is 0.94, 0.85, 0.59 and 0.26
@@ -52,7 +52,7 @@ from deniable.randomness import WORD, below, coin
 __all__ = ["WIDTH", "Hybrid"]
 
 WIDTH = 12
-"""The outputs of a window. More of them come nearer to the best levels: by 1% from 8 to 12, by less beyond."""
+"""The outputs of a band. More of them come nearer to the best levels: by 1% from 8 to 12, by less beyond."""
 MOST_INPUTS = 1001
 """More would make a difference beyond epsilon 14 only."""
 
@@ -64,14 +64,14 @@ _TOP = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Hybrid(Mechanism):
-    """Sends an output of the window, or one of the others."""
+    """Sends an output of the band, or one of the others."""
 
     name: ClassVar[str] = "hybrid"
 
     epsilon: Epsilon
     inputs: int
     inside: int = field(init=False, compare=False)
-    """The threshold of sending an output of the window."""
+    """The threshold of sending an output of the band."""
     levels: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """What each output stands for."""
     marks: tuple[float, ...] = field(init=False, repr=False, compare=False)
@@ -79,7 +79,7 @@ class Hybrid(Mechanism):
 
     def __post_init__(self) -> None:
         if not WIDTH < self.inputs <= MOST_INPUTS or self.inputs % 2 == 0:
-            raise ValueError(f"windows are of an odd number from {WIDTH + 1} to {MOST_INPUTS}, not of {self.inputs}")
+            raise ValueError(f"bands are of an odd number from {WIDTH + 1} to {MOST_INPUTS}, not of {self.inputs}")
         levels = _levels(float(self.epsilon.exp), self.inputs)
         object.__setattr__(self, "inside", inside_threshold(self.epsilon, WIDTH, self.outputs))
         object.__setattr__(self, "levels", levels)
@@ -107,7 +107,7 @@ class Hybrid(Mechanism):
     @property
     def places(self) -> tuple[Fraction, ...]:
         """Where on the range each input lies: the first at 0, the last at 1."""
-        sums = _window_sums(self.levels)
+        sums = _band_sums(self.levels)
         return tuple(Fraction(each - sums[0], sums[-1] - sums[0]) for each in sums)
 
     @property
@@ -122,14 +122,14 @@ class Hybrid(Mechanism):
         squares = [level * level for level in self.levels]
         outside = self._outside * sum(squares)
         size = self.ends[1] * 2
-        moments = [(outside + self._extra * total) / size**2 for total in _window_sums(squares)]
+        moments = [(outside + self._extra * total) / size**2 for total in _band_sums(squares)]
         middle = Fraction(1, 2)  # where level 0 is read
         inputs = [(place - middle, moment) for place, moment in zip(self.places, moments, strict=True)]
         return max(_highest(*start, *end) for start, end in pairwise(inputs))
 
     @property
     def sorts(self) -> Sorts:
-        """The outputs of the window, and the others."""
+        """The outputs of the band, and the others."""
         return Sorts(Fraction(self.inside, WORD), WIDTH, self.outputs)
 
     @property
@@ -149,40 +149,40 @@ class Hybrid(Mechanism):
         return first, (share - low) / (high - low)
 
     def randomize(self, value: int) -> int:
-        """An output of the window, or one of the others."""
+        """An output of the band, or one of the others."""
         within, other = below(WIDTH), below(self.inputs - 1)
         return (other + WIDTH * (other >= value), value + within)[coin(self.inside)]
 
     def probability(self, payload: int, value: int) -> Fraction:
-        """The chance of an output in the window, or of another."""
-        return self._outside + self._extra * (payload in self._window(value))
+        """The chance of an output in the band, or of another."""
+        return self._outside + self._extra * (payload in self._band(value))
 
     def payloads(self) -> Iterator[int]:
         """All outputs."""
         return iter(range(self.outputs))
 
     def parameters(self) -> dict[str, int]:
-        """The windows, the threshold and the levels; those of the lower half are the negatives."""
+        """The bands, the threshold and the levels; those of the lower half are the negatives."""
         upper = enumerate(self.levels[self.outputs // 2 :])
         ends = {"inputs": self.inputs, "width": WIDTH, "inside": self.inside}
         return ends | {f"level_{place}": level for place, level in upper}
 
     @property
     def _outside(self) -> Fraction:
-        """The probability of an output outside of the window."""
+        """The probability of an output outside of the band."""
         return Fraction(WORD - self.inside, WORD * (self.inputs - 1))
 
     @property
     def _extra(self) -> Fraction:
-        """How much more an output in the window has."""
+        """How much more an output in the band has."""
         return Fraction(self.inside, WORD * WIDTH) - self._outside
 
-    def _window(self, value: int) -> range:
+    def _band(self, value: int) -> range:
         return range(value, value + WIDTH)
 
 
-def _window_sums(numbers: tuple[int, ...] | list[int]) -> list[int]:
-    """The sum of each window of so many outputs' numbers."""
+def _band_sums(numbers: tuple[int, ...] | list[int]) -> list[int]:
+    """The sum of each band of so many outputs' numbers."""
     upto = list(accumulate(numbers, initial=0))
     return [end - start for start, end in zip(upto, upto[WIDTH:], strict=False)]
 
@@ -205,7 +205,7 @@ def _levels(odds: float, inputs: int) -> tuple[int, ...]:
     built-in sum is none: it compensates since Python 3.12.)
     """
     upper, highest = _combinations(odds, inputs - 1 + WIDTH)
-    # The expected square of the middle window's level; its outputs are `odds` times likelier than the others.
+    # The expected square of the middle band's level; its outputs are `odds` times likelier than the others.
     matrix = [[odds * (row == column) for column in range(_HALF)] for row in range(_HALF)]
     for level in upper[_HALF:]:
         for row, factor in zip(matrix, level, strict=True):
@@ -218,9 +218,9 @@ def _levels(odds: float, inputs: int) -> tuple[int, ...]:
 
 
 def _combinations(odds: float, outputs: int) -> tuple[list[list[float]], list[float]]:
-    """The levels of the upper half and the expected level of the last window, as combinations of the free levels.
+    """The levels of the upper half and the expected level of the last band, as combinations of the free levels.
 
-    Free are those of the upper half of the middle window.
+    Free are those of the upper half of the middle band.
     """
     extra = (odds - 1) / (outputs + (odds - 1) * WIDTH)
     upper = [[float(place == free) for free in range(_HALF)] for place in range(_HALF)]

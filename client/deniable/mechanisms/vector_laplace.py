@@ -23,7 +23,7 @@ from deniable.epsilon import Epsilon
 from deniable.mechanisms._entries import pack, unpack
 from deniable.mechanisms._mechanism import Mechanism
 from deniable.mechanisms.laplace import Laplace
-from deniable.payload import Vector
+from deniable.payload import Integers
 
 __all__ = ["VectorLaplace"]
 
@@ -52,9 +52,9 @@ class VectorLaplace(Mechanism):
         return 1 << 32 * self.dimensions
 
     @property
-    def shape(self) -> Vector:
+    def shape(self) -> Integers:
         """An entry's grid points, and the two levels of its noise beyond either end."""
-        return Vector(self.dimensions, self.bound + 2, self.noise.shape.gap)
+        return Integers(self.dimensions, self.bound + 2, self.noise.shape.gap)
 
     @property
     def variance(self) -> float:

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from deniable.collection import Column, Report
-from deniable.payload import PAYLOAD_BITS, Bitmap, Vector
+from deniable.payload import PAYLOAD_BITS, Bitmap, Integers
 
 __all__ = ["ROW_BYTES", "encode_rows", "encode_wide_rows"]
 
@@ -32,6 +32,6 @@ def encode_wide_rows(reports: Iterable[Report], columns: Sequence[Column]) -> li
 
 def _wide(payload: int, column: Column) -> bytes:
     shape = column.shape
-    assert isinstance(shape, Bitmap | Vector)
+    assert isinstance(shape, Bitmap | Integers)
     bits = shape.size if isinstance(shape, Bitmap) else 32 * shape.size
     return payload.to_bytes(-(-bits // 8), "little")

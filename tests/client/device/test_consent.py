@@ -54,7 +54,7 @@ def client(
     path: Path | None, consent: Consent | None = None, endpoint: str | None = None, clock: Clock | None = None
 ) -> Client:
     """A client that an application makes, with what it says of consent, if it says anything."""
-    settings = Settings(write_behind=0.01, upload_window=0.0, clock=clock or Clock())
+    settings = Settings(write_behind=0.01, leeway=0.0, clock=clock or Clock())
     return Client(COLLECTION, state=path, consent=consent, endpoint=endpoint, settings=settings, strict=True)
 
 

@@ -207,8 +207,8 @@ def test_values_that_were_never_written_are_not_answered(nonsense: str) -> None:
     assert device.health.get("could not be answered", 0) == (nonsense != "{")
 
 
-def test_batches_are_due_at_random_within_the_window() -> None:
-    """Arrival times tell nothing: over 200 batches they are spread evenly over the window."""
+def test_batches_are_due_at_random_within_their_leeway() -> None:
+    """Arrival times tell nothing: over 200 batches they are spread evenly over it."""
     device = Device(COLLECTION)
 
     def work(connection: sqlite3.Connection) -> list[float]:

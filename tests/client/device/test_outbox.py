@@ -145,7 +145,7 @@ def test_a_hurry_is_about_the_newest_epochs() -> None:
         assert waiting(connection, name, since=3 * HOUR) == (1, 1002.0)
         hurry(connection, name, since=3 * HOUR)
         assert dues(connection) == [1000.0, 1001.0, 0.0]
-        assert missed(connection, name, 5000.0, window=900.0) != [], "the older ones, which are late"
+        assert missed(connection, name, 5000.0, leeway=900.0) != [], "the older ones, which are late"
         assert take(connection, name, 500.0, lease=40.0) == batches[2]
         hurry(connection, name, since=3 * HOUR)
         calm(connection, name, 600.0)
@@ -155,7 +155,7 @@ def test_a_hurry_is_about_the_newest_epochs() -> None:
 
 
 def test_no_two_batches_leave_together() -> None:
-    """Of several that are due one gets a moment soon and the others one of the window's; alone, in time, it leaves.
+    """Of several that are due one gets a moment soon and the others one of the leeway's; alone, in time, it leaves.
 
     After another has just been sent, none leaves.
     """
@@ -163,16 +163,16 @@ def test_no_two_batches_leave_together() -> None:
     def work(connection: sqlite3.Connection) -> None:
         name = COLLECTION.name
         queued(connection, due=100.0)
-        assert missed(connection, name, 101.0, window=7200.0) == []
+        assert missed(connection, name, 101.0, leeway=7200.0) == []
         assert dues(connection) == [100.0]
-        assert len(missed(connection, name, 101.0, window=7200.0, busy=True)) == 1
+        assert len(missed(connection, name, 101.0, leeway=7200.0, busy=True)) == 1
         assert 101.0 <= dues(connection)[0] <= 7301.0
         late = []
         for number in range(1, 40):
             queued(connection, due=100.0, number=number)
         for _ in range(20):
             connection.execute("UPDATE queue SET due = 100")
-            moved = missed(connection, name, 1000.0, window=7200.0)
+            moved = missed(connection, name, 1000.0, leeway=7200.0)
             late.append(moved[0])
             found = dict(connection.execute("SELECT batch_id, due FROM queue"))
             assert sorted(moved) == sorted(found)
@@ -185,12 +185,12 @@ def test_no_two_batches_leave_together() -> None:
 
 
 def test_a_batch_that_was_missed_leaves_alone_at_the_end() -> None:
-    """Where nothing has left within a window's time; otherwise, and where it is gone, nothing does."""
+    """Where nothing has left within a leeway's time; otherwise, and where it is gone, nothing does."""
 
     def work(connection: sqlite3.Connection) -> None:
         name = COLLECTION.name
         batches = [queued(connection, due=100.0, number=number) for number in range(2)]
-        ids = [bytes(16 * [9]), *missed(connection, name, 1000.0, window=900.0)]
+        ids = [bytes(16 * [9]), *missed(connection, name, 1000.0, leeway=900.0)]
         assert take_missed(connection, [], 1000.0, 900.0, lease=40.0) is None
         batch = take_missed(connection, ids, 1000.0, 900.0, lease=40.0)
         assert batch in batches

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -354,6 +355,29 @@ def test_forgetting_makes_no_memory_that_can_be_averaged(tmp_path: Path, person:
         device.state.close()
         assert person(path, "forget", "--yes").code == 0
     assert answered == 4
+
+
+def test_a_clock_that_was_years_ahead_is_told_after_forgetting(tmp_path: Path, person: Person) -> None:
+    """Which of the days until then were answered is forgotten, so none of them is: that is said, with the day.
+
+    That the day of forgetting itself is not answered is no trouble: it is over tomorrow.
+    """
+    for ahead, told in ((3 * 365, "2027-10-08"), (0, "")):
+        path = answered(tmp_path / f"{ahead}.db")
+        device = Device(COLLECTION, path)
+        assert device.answers({"crashed": True}, range(FIRST + ahead + 3, FIRST + ahead + 4)) != [{}]
+        device.state.close()
+        assert person(path, "forget", "--yes").code == 0
+        assert person(path, "consent", "granted").code == 0
+        settings = Settings(clock=lambda: (FIRST + 3.5) * DAY, write_behind=3600.0)
+        with Client(COLLECTION, state=path, settings=settings) as client:
+            assert (told in client.status().trouble) if told else client.status().trouble == ""
+            client.record("crashed", True)
+            client.flush(60)
+            assert client.status().counts["refused by the ledger"] == 1
+        then = (FIRST + ahead + 4.5) * DAY
+        with Client(COLLECTION, state=path, settings=Settings(clock=partial(float, then))) as client:
+            assert client.status().trouble == ""
 
 
 def test_forgetting_asks_first(tmp_path: Path, person: Person, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Hybrid: few windows and many."""
+"""Hybrid: few bands and many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hybrid: an output of the window, or one of the others."""
+"""Hybrid: an output of the band, or one of the others."""
 
 from __future__ import annotations
 
