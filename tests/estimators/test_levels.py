@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from deniable.epsilon import Epsilon
 from deniable.kinds import _levels
 from deniable_aggregator.estimators import Fit, Spread, Told, Tree
+from deniable_aggregator.estimators._frequencies import GRAIN
 
 Floats = NDArray[np.float64]
 TREES = {
@@ -75,7 +76,7 @@ class Dense:
                 square += share * both
             mean = level.q + (level.p - level.q) * shares
             rate = (level.p - level.q) ** 2 * level.reports
-            whole += float(own @ (square - np.outer(mean, mean)) @ own) / rate
+            whole += float(own @ (square - np.outer(mean, mean)) @ own + GRAIN * own @ own / level.reports) / rate
             kept += float(shares @ own**2 - (shares @ own) ** 2) / level.reports
         return whole, kept
 

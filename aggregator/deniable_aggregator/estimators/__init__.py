@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.mechanisms import Mechanism, Supporting
+from deniable.mechanisms import Mechanism
 from deniable_aggregator.estimators import (
     bitwise_response,
     exponential,
@@ -60,6 +60,7 @@ __all__ = [
     "Told",
     "Tree",
     "entries",
+    "expected",
     "fit",
     "frequencies",
     "means",
@@ -106,10 +107,23 @@ def frequencies(mechanism: Mechanism, counters: NDArray[np.int64]) -> Frequencie
     return found
 
 
-def fit(mechanisms: Sequence[Supporting], tree: Tree, counters: Sequence[NDArray[np.int64]]) -> Fit:
+def fit(mechanisms: Sequence[Mechanism], tree: Tree, counters: Sequence[NDArray[np.int64]]) -> Fit:
     """One tree out of the counters of its levels, each with its mechanism."""
     pairs = zip(mechanisms, counters, strict=True)
     return Fit(tree, [told(mechanism, frequencies(mechanism, own)) for mechanism, own in pairs])
+
+
+def expected(mechanisms: Sequence[Mechanism], tree: Tree, shares: Sequence[float], reports: int) -> Fit:
+    """The fit of so many reports, of which each level has its share, where as many devices are in each leaf."""
+    levels = [
+        told(mechanism, frequencies(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64)))
+        for mechanism in mechanisms
+    ]
+    alike = tree.alike()
+    every = zip(levels, alike, shares, strict=True)
+    return Fit(
+        tree, [own._replace(values=values, reports=max(round(reports * share), 1)) for own, values, share in every]
+    )
 
 
 def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means | OneBit:

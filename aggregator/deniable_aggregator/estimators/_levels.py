@@ -3,7 +3,7 @@
 words:
   level      all nodes that are equally far below the root; its reports are of devices of their own
   told       what a level's reports say: how often each node was supported, and the mechanism's chances
-  own        the variance of a node as its level's reports alone say it, if few devices are in it
+  own        the variance of a node as its level's reports alone say it, if all nodes are alike
   known      the variance of a node as all levels from its own downwards say it
   fitted     the shares that fit all levels best: children add up to their parent, and the first level to 1
   reading    a sum of fitted shares with weights: a node's share, that of all leaves below a boundary, a mean
@@ -22,9 +22,9 @@ that has
 
     q sum a^2 + (p - q) sum f a^2 + 2 r (A sum f a - sum f a^2) + s (A^2 - 2 A sum f a + 2 sum f a^2 - sum a^2).
 
-So four sums of a level are enough. Off the way from the root to where a reading ends, its weights are those of a
-whole subtree times one number: the four sums of every subtree are added up once, and a reading takes as many steps as
-there are pairs of levels, however many nodes there are.
+So four sums of a level are enough. (What few reports could not show is added: `GRAIN`.) Off the way from the root to
+where a reading ends, its weights are those of a whole subtree times one number: the four sums of every subtree are
+added up once, and a reading takes as many steps as there are pairs of levels, however many nodes there are.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.mechanisms import Supporting
-from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable.mechanisms import Mechanism, Supporting
+from deniable_aggregator.estimators._frequencies import GRAIN, Frequencies
 
 __all__ = ["Fit", "Spread", "Told", "Tree", "told"]
 
@@ -75,6 +75,13 @@ class Tree:
         """What a level's nodes add up to, for every node of the level above."""
         return np.add.reduceat(values, self.first[level][:-1], axis=0)
 
+    def alike(self) -> list[_Floats]:
+        """The share of every node of each level, where all leaves have the same."""
+        shares = [np.full(self.sizes[-1], 1 / self.sizes[-1])]
+        for level in range(len(self.parents) - 1, 0, -1):
+            shares.append(self.added(level, shares[-1]))
+        return shares[::-1]
+
 
 class Told(NamedTuple):
     """What a level's reports say."""
@@ -94,12 +101,15 @@ class Told(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """Of a rare node's share."""
-        return self.q * (1 - self.q) / (self.p - self.q) ** 2 / max(self.reports, _FEWEST)
+        """Of a node, if all are alike and what they add up to is known: by this levels are weighed."""
+        nodes, rate = len(self.values), self.p - self.q
+        both = (2 * self.own_and_other + (nodes - 2) * self.two_others) / nodes
+        return (self.q + rate / nodes - both) / rate**2 / max(self.reports, _FEWEST)
 
 
-def told(mechanism: Supporting, found: Frequencies) -> Told:
+def told(mechanism: Mechanism, found: Frequencies) -> Told:
     """What a level's reports say, from how often they support each node."""
+    assert isinstance(mechanism, Supporting)
     values = found.values if found.reports else np.zeros(len(found.supports))
     return Told(found.reports, values, found.p, found.q, *map(float, mechanism.both))
 
@@ -127,6 +137,8 @@ class Fit:
         self._weight: list[_Floats] = [np.empty(0)] * depth
         self._pull: list[_Floats] = [np.empty(0)] * depth
         self._gain: list[_Floats] = [np.empty(0)] * depth
+        self._known: list[_Floats] = [np.empty(0)] * depth
+        self._whole: list[_Floats] = [np.empty(0)] * depth
         self.shares: list[_Floats] = [np.empty(0)] * depth
         """Of every level, the fitted share of every node."""
         self._pass()
@@ -145,11 +157,31 @@ class Fit:
             value = self._weight[level] * said.values + (self._pull[level] * children if len(below) else 0)
             upwards.append(value)
             below, children = tree.added(level, known), tree.added(level, value)
+            self._known[level], self._whole[level] = known, below
             self._gain[level] = known / below[tree.parents[level]]
         above = np.ones(1)
         for level, value in enumerate(reversed(upwards)):
             missing = above - tree.added(level, value)
             above = self.shares[level] = value + self._gain[level] * missing[tree.parents[level]]
+
+    def before(self) -> _Floats:
+        """For every leaf, the fitted share of all leaves before it; at last, of all."""
+        return np.concatenate([[0.0], np.cumsum(self.shares[-1])])
+
+    def rough(self) -> _Floats:
+        """For every leaf, the variance of all leaves before it, as if all nodes of a level were alike: near the exact
+        one, and found for all leaves at once."""
+        paths = self._paths(len(self.levels) - 1, np.arange(self.tree.sizes[-1]))
+        variances = part = np.zeros(self.tree.sizes[-1])
+        for place in range(len(self.levels) - 1, -1, -1):
+            at, known, whole = paths[place], self._known[place], self._whole[place]
+            earlier = np.concatenate([[0.0], np.cumsum(known)])
+            left = earlier[at] - earlier[self._begin(place, paths)]
+            above = whole[self._above(place, paths)]
+            taken = left + part * known[at]
+            variances = variances + left + part**2 * known[at] - taken**2 / above
+            part = taken / above
+        return variances
 
     # Readings, by the four sums of each level.
 
@@ -191,7 +223,8 @@ class Fit:
         empty = q * squares + far * (total**2 - squares)
         second = empty + rate * own + 2 * near * (total * mean - own) + 2 * far * (own - total * mean)
         variances = second - (q * total + rate * mean) ** 2
-        variances = np.maximum(variances, _LEAST * (empty - (q * total) ** 2)) / rate**2
+        variances = np.maximum(variances, _LEAST * (empty - (q * total) ** 2))
+        variances = (variances + GRAIN * squares / np.maximum(reports, 1)) / rate**2
         kept = np.clip(own - mean**2, 0, variances)
         return Spread((variances / reports).sum(axis=1), (kept / reports).sum(axis=1))
 

@@ -23,13 +23,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import accumulate
 
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Supporting, choose
 from deniable.randomness import WORD
 
-__all__ = ["Slopes", "allotment", "asked", "drawn", "shares", "thresholds"]
+__all__ = ["Slopes", "allotment", "asked", "drawn", "shares", "thresholds", "variance"]
 
 Slopes = Callable[[Sequence[float]], Sequence[float]]
 """By how much an error falls with the share of each level, at some shares: one number a level, none below 0."""
@@ -45,6 +46,18 @@ _LEAST = 1 / 256
 def asked(epsilon: Epsilon, sizes: Sequence[int], mechanism: str) -> tuple[Supporting, ...]:
     """The column of each level of so many nodes, by the mechanism named or by the best for it ("auto")."""
     return tuple(choose(epsilon, size, mechanism) for size in sizes)
+
+
+def variance(mechanism: Supporting) -> Fraction:
+    """Of one report of a level of so many nodes, by which its fit to other levels is weighed.
+
+    Where all nodes are alike, what is told of two of them has the covariance c and the variance v of either; as all
+    of them add up to 1, which is known, only v - c matters. With a chance u that a report supports a node, and b that
+    it supports two, that is (u - b) / (p - q)^2.
+    """
+    nodes, rate = mechanism.inputs, mechanism.p - mechanism.q
+    near, far = mechanism.both
+    return (mechanism.q + rate / nodes - (2 * near + (nodes - 2) * far) / nodes) / rate**2
 
 
 def shares(levels: int, slopes: Slopes) -> list[float]:
