@@ -155,6 +155,25 @@ def test_estimates_are_right_on_average(subject: Subject) -> None:
         assert np.array(shares) == pytest.approx(np.eye(len(rows)), abs=1e-9)
 
 
+@EACH
+def test_two_answers_are_supported_together_as_often_as_it_says(subject: Subject) -> None:
+    """Of what asks for one of several answers: the own one and another exactly, two others on average over which is
+    the own one (of a part of the points of a geometry to within 10%)."""
+    mechanism, rows = subject.mechanism, channel(subject.mechanism)
+    if not isinstance(mechanism, Supporting) or not mechanism.most_answers or mechanism.inputs < 3:
+        return
+    supports = {payload: frequencies(mechanism, alone(mechanism, payload)).supports for payload in rows[0]}
+    own, others = map(float, mechanism.both)
+    found = []
+    for value, row in enumerate(rows):
+        pairs = sum(float(chance) * np.outer(supports[payload], supports[payload]) for payload, chance in row.items())
+        rest = np.delete(np.arange(mechanism.inputs), value)
+        assert np.array(pairs)[value, rest] == pytest.approx(own, rel=1e-9, abs=1e-12)
+        found.append(np.array(pairs)[np.ix_(rest, rest)][~np.eye(len(rest), dtype=bool)].mean())
+    exact = isinstance(mechanism.shape, Bitmap) or mechanism.inputs == mechanism.shape.counters
+    assert np.mean(found) == pytest.approx(others, rel=1e-9 if exact else 0.1)
+
+
 def _place(mechanism: Mechanism, payload: int) -> float:
     """What the estimator makes of one report is what the mechanism says of its payload."""
     found = means(mechanism, alone(mechanism, payload))

@@ -15,6 +15,7 @@ from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.answers.boolean import BooleanRoom
 from deniable_aggregator.answers.category import CategoryRoom
 from deniable_aggregator.answers.count import CountRoom
+from deniable_aggregator.answers.distribution import DistributionRoom
 from deniable_aggregator.answers.flags import FlagsRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
@@ -35,6 +36,7 @@ ROOMS: dict[str, Room] = {
         CategoryRoom(),
         NumberRoom(),
         CountRoom(),
+        DistributionRoom(),
         OrdinalRoom(),
         FlagsRoom(),
         SetRoom(),

@@ -41,6 +41,14 @@ class Room(ABC):
         """The answer with just the rows that are asked for. Where rows are those of the collection, that is any."""
         return self.answer(metric, counters, confidence, target)
 
+    def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
+        """Whether answers have these rows, besides those that they always have; a ValueError says what there is."""
+        names = ", ".join(heading.name for heading in self.headings(metric))
+        for row in rows:
+            raise ValueError(
+                f"{metric.name} has no row {row.key!r} of {row.series!r} to ask for; its series: {names}"
+            )
+
     @abstractmethod
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """What the rows would say if the values of all devices were known."""

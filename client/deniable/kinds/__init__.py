@@ -8,6 +8,7 @@ from deniable.kinds._quantity import Quantity
 from deniable.kinds.boolean import Boolean
 from deniable.kinds.category import Category
 from deniable.kinds.count import Count
+from deniable.kinds.distribution import Distribution
 from deniable.kinds.flags import Flags
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
@@ -19,6 +20,7 @@ __all__ = [
     "Boolean",
     "Category",
     "Count",
+    "Distribution",
     "Fed",
     "Flags",
     "Kind",
@@ -30,6 +32,6 @@ __all__ = [
 ]
 
 KINDS: dict[str, type[Kind]] = {
-    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Flags, Set, Vector)
+    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Vector)
 }
 """Every kind, by name."""
