@@ -64,7 +64,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "telling": {"analysis", "answers"},
         "planning": {"analysis", "answers", "estimators"},
         "serving": {"analysis", "ingest", "store", "telling"},
-        "web": {"analysis", "ingest", "serving", "store", "telling"},
+        "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
         "demo": {"analysis", "answers", "planning", "serving", "telling", "web"},
         "commands": {"analysis", "demo", "planning", "serving", "store", "telling", "web"},
     },

@@ -11,7 +11,10 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["number", "quantile", "quantile_key", "share_key", "share_range"]
+__all__ = ["QUANTILES", "SHARES", "number", "quantile", "quantile_key", "share_key", "share_range"]
+
+QUANTILES, SHARES = "quantiles", "shares"
+"""The series that have them."""
 
 _QUANTILE = re.compile(r"p(\d{1,3}(?:\.\d{1,6})?)")
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"

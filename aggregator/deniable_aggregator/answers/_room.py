@@ -29,6 +29,9 @@ class Room(ABC):
     view: ClassVar[str]
     """How they look on the page: the name of one of its views."""
 
+    combines: ClassVar[bool] = False
+    """Whether a row is made of all columns, where there are several; else each is of one column's reports."""
+
     @abstractmethod
     def headings(self, metric: Metric) -> tuple[Heading, ...]:
         """Those of the series that its answers have."""

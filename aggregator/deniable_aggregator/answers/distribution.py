@@ -28,20 +28,18 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Distribution
 from deniable.mechanisms import Mechanism
-from deniable_aggregator.answers._asking import number, quantile, share_range
+from deniable_aggregator.answers._asking import QUANTILES, SHARES, number, quantile, share_range
 from deniable_aggregator.answers._curve import Curve
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.consistency import monotone
 from deniable_aggregator.estimators import Target, Tree, expected, fit
 
-__all__ = ["DistributionRoom"]
+__all__ = ["DistributionRoom", "tree_of"]
 
 _Floats = NDArray[np.float64]
 
-_QUANTILES, _CURVE, _HISTOGRAM, _SHARES, _MEAN, _DEVIATION = (
-    "quantiles", "curve", "histogram", "shares", "mean", "standard deviation",
-)  # fmt: skip
+_CURVE, _HISTOGRAM, _MEAN, _DEVIATION = "curve", "histogram", "mean", "standard deviation"
 _TOLD = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
 _GRID = 32
 """The curve is told at the ends of as many equal parts of the range,"""
@@ -57,6 +55,7 @@ class DistributionRoom(Room):
 
     kind = Distribution
     view = "quantities"
+    combines = True
 
     def headings(self, metric: Metric) -> tuple[Heading, ...]:
         """In the unit of the collection file."""
@@ -76,19 +75,31 @@ class DistributionRoom(Room):
     ) -> Estimate:
         """The devices that have drawn a level are a random sample of those that reported: also where these alone are
         meant, an interval has to account for sampling."""
-        kind, mechanisms = _kind(metric), _mechanisms(metric)
-        told = _Told(mechanisms, Curve(kind, fit(mechanisms, _tree(kind), counters), confidence))
+        told = _told(metric, counters, confidence)
         asked = told.keys() if keys is None else keys
         rows = told.rows(asked) if told.reports else _unknown(self.headings(metric), asked)
         series = tuple(Series(heading, tuple(rows[heading.name])) for heading in self.headings(metric))
         return Estimate(metric.name, told.reports, series, confidence, target)
 
+    def shared(
+        self,
+        metric: Metric,
+        counters: Counters,
+        pooled: Estimate,
+        spread: Sequence[float],  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep: that of their values, whatever levels they draw,
+        for all weights of a value add up to what it counts for."""
+        told = _told(metric, counters, pooled.confidence)
+        parts = [told.kept(series.heading, row) for series in pooled.series for row in series.rows]
+        return np.tile(np.clip(parts, 0.0, 1.0), (3, 1))
+
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
         """Any quantile, and the share of any range."""
         for row in rows:
-            if row.series not in {_QUANTILES, _SHARES}:
+            if row.series not in {QUANTILES, SHARES}:
                 super().asked(metric, [row])
-            quantile(row.key) if row.series == _QUANTILES else share_range(row.key)
+            quantile(row.key) if row.series == QUANTILES else share_range(row.key)
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """Of any row: a quantile is the least value that no fewer devices are at or below."""
@@ -117,7 +128,7 @@ class DistributionRoom(Room):
 
     def leading(self, metric: Metric, found: Estimate) -> RowId:  # noqa: ARG002
         """The median."""
-        return RowId(_QUANTILES, "p50")
+        return RowId(QUANTILES, "p50")
 
 
 class _Told:
@@ -134,10 +145,10 @@ class _Told:
         """Of the rows that are always told; of the curve and the histogram, where the reports say something."""
         level = _bars(self._kind, self._mechanisms, self.reports)
         return {
-            _QUANTILES: _TOLD,
+            QUANTILES: _TOLD,
             _CURVE: [number(self._kind.boundary(place)) for place in self._places()],
             _HISTOGRAM: self._kind.names(level),
-            _SHARES: (),
+            SHARES: (),
             _MEAN: (_MEAN,),
             _DEVIATION: (_DEVIATION,),
         }
@@ -154,16 +165,38 @@ class _Told:
 
     def rows(self, keys: Keys) -> dict[str, list[Row]]:
         """The rows of some keys, by their series."""
-        asked = {name: list(keys.get(name, ())) for name in (_QUANTILES, _CURVE, _HISTOGRAM, _SHARES)}
+        asked = {name: list(keys.get(name, ())) for name in (QUANTILES, _CURVE, _HISTOGRAM, SHARES)}
         moments = [name for name in (_MEAN, _DEVIATION) if keys.get(name)]
         return {
-            _QUANTILES: list(self._quantiles(asked[_QUANTILES])),
+            QUANTILES: list(self._quantiles(asked[QUANTILES])),
             _CURVE: list(self._boundaries(asked[_CURVE])),
             _HISTOGRAM: list(self._histogram(asked[_HISTOGRAM])),
-            _SHARES: list(self._ranges(asked[_SHARES])),
+            SHARES: list(self._ranges(asked[SHARES])),
             _MEAN: [], _DEVIATION: [],
             **{row.key: [row] for row in self._moments(moments)},
         }  # fmt: skip
+
+    def kept(self, heading: Heading, row: Row) -> float:
+        """The part of a row's variance that is of the values of devices, at most: of a share that of the share which
+        is nearest to a half of all in its interval; of a quantile at its ends; of a quantity by its range."""
+        if not self.reports:
+            return 1.0
+        reach, kind = self._curve.reach, self._kind
+        if heading.name == QUANTILES:
+            share = quantile(row.key)
+            ends = np.array([kind.bucket(place) for place in (row.low, row.value, row.high)])
+            variances = self._curve.spread(np.clip(ends, 1, kind.buckets - 1)).variances
+            return share * (1 - share) / (self.reports * float(variances.min()))
+        if heading.measure is Measure.SHARE:
+            nearest = min(max(row.low, 0.5), row.high)
+            return nearest * (1 - nearest) / max(self.reports * row.std_error**2, 1e-300)
+        noise = max(self.reports * (row.std_error - kind.width / (2 * reach)) ** 2, 1e-300)
+        (mean,) = self._moments([_MEAN])
+        farthest = max(kind.boundary(kind.buckets) - mean.value, mean.value - kind.boundary(0))
+        if heading.name == _DEVIATION:  # the square of a value varies by at most its greatest times its mean
+            return farthest**2 / (4 * noise)
+        (deviation,) = self._moments([_DEVIATION])
+        return deviation.high**2 / noise
 
     def _quantiles(self, keys: Sequence[str]) -> Iterator[Row]:
         if not keys:
@@ -282,7 +315,7 @@ class _Truth(Mapping[RowId, float]):
         return float(np.searchsorted(self._values, end)) / len(self._values) if end > low else 0.0
 
     def __iter__(self) -> Iterator[RowId]:
-        yield from (RowId(_QUANTILES, key) for key in _TOLD)
+        yield from (RowId(QUANTILES, key) for key in _TOLD)
         yield from (RowId(name, name) for name in (_MEAN, _DEVIATION))
 
     def __len__(self) -> int:
@@ -292,17 +325,17 @@ class _Truth(Mapping[RowId, float]):
 @lru_cache(maxsize=1024)
 def _headings(unit: str, span: tuple[float, float]) -> tuple[Heading, ...]:
     return (
-        Heading(_QUANTILES, Measure.QUANTITY, unit, span),
-        Heading(_CURVE, Measure.SHARE),
-        Heading(_HISTOGRAM, Measure.SHARE, adds_up=True),
-        Heading(_SHARES, Measure.SHARE),
+        Heading(QUANTILES, Measure.QUANTITY, unit, span, ordered=True),
+        Heading(_CURVE, Measure.SHARE, ordered=True),
+        Heading(_HISTOGRAM, Measure.SHARE, adds_up=True, ordered=True),
+        Heading(SHARES, Measure.SHARE),
         Heading(_MEAN, Measure.QUANTITY, unit, span),
         Heading(_DEVIATION, Measure.QUANTITY, unit, (0.0, (span[1] - span[0]) / 2)),
     )
 
 
 @lru_cache(maxsize=64)
-def _tree(kind: Distribution) -> Tree:
+def tree_of(kind: Distribution) -> Tree:
     """The nodes of every level, each with its parent."""
     parents = []
     for level, size in enumerate(kind.sizes):
@@ -316,7 +349,7 @@ def _errors(kind: Distribution, mechanisms: tuple[Mechanism, ...]) -> list[float
     """For each level the error of a node, times the root of the number of reports: of many, by the allotment, and not
     by how many have drawn each level, so that the bars of two answers are the same."""
     many = 1 << 40
-    found = expected(mechanisms, _tree(kind), kind.allotment(mechanisms), many)
+    found = expected(mechanisms, tree_of(kind), kind.allotment(mechanisms), many)
     nodes = (found.nodes(level, np.zeros(1, dtype=np.intp)) for level in range(len(mechanisms)))
     return [math.sqrt(many * float(each.variances[0])) for each in nodes]
 
@@ -326,6 +359,11 @@ def _bars(kind: Distribution, mechanisms: tuple[Mechanism, ...], reports: int) -
     known = zip(kind.sizes, _errors(kind, mechanisms), strict=True)
     fine = [size <= _MOST_BARS and error * size <= _SURE * math.sqrt(reports) for size, error in known]
     return max((level for level, enough in enumerate(fine) if enough), default=0)
+
+
+def _told(metric: Metric, counters: Counters, confidence: float) -> _Told:
+    kind, mechanisms = _kind(metric), _mechanisms(metric)
+    return _Told(mechanisms, Curve(kind, fit(mechanisms, tree_of(kind), counters), confidence))
 
 
 def _mechanisms(metric: Metric) -> tuple[Mechanism, ...]:
