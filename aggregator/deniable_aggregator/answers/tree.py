@@ -39,6 +39,7 @@ class TreeRoom(Room):
 
     kind = Kind
     view = "tree"
+    combines = True
 
     def headings(self, metric: Metric) -> tuple[Heading, ...]:  # noqa: ARG002
         """Shares, and numbers of devices."""
@@ -75,6 +76,22 @@ class TreeRoom(Room):
     def row_count(self, metric: Metric) -> int:
         """Two a node."""
         return len(_HEADINGS) * len(_shape(_kind(metric)).nodes)
+
+    def shared(
+        self,
+        metric: Metric,  # noqa: ARG002
+        counters: Counters,  # noqa: ARG002
+        pooled: Estimate,
+        spread: Sequence[float],  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep: that of their leaves, whatever levels they draw,
+        by the share which is nearest to a half of all in its interval."""
+        rows = pooled.series[0].rows
+        low, high, errors = (np.array([getattr(row, part) for row in rows]) for part in ("low", "high", "std_error"))
+        nearest = np.clip(0.5, low, high)
+        with np.errstate(invalid="ignore"):
+            parts = nearest * (1 - nearest) / (pooled.reports * np.square(errors))
+        return np.tile(np.clip(np.nan_to_num(parts, nan=1.0), 0.0, 1.0), (3, len(_HEADINGS)))
 
     def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:
         """Whole numbers of devices, and what share of the reports these are."""
