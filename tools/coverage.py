@@ -84,6 +84,7 @@ _METRICS = {
     "count": 'kind = "count"\nmax = 20',
     "count of events": 'kind = "count"\nmax = 100\nprivacy_unit = "event"',
     "distribution of 4": 'kind = "distribution"\nrange = [0, 4]\nbuckets = 4',
+    "tree of 5": 'kind = "tree"\npaths = ["a/x", "a/y", "b", "c/x", "c/y"]',
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
@@ -117,6 +118,7 @@ def _falling(count: int) -> tuple[int, ...]:
 
 
 _PAIRS = [[_LETTERS[place], _LETTERS[(place + 3) % 8]] for place in range(8)]
+_LEAVES = ["a/x", "a/y", "b", "c/x", "c/y"]
 _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "boolean": (_equal([True, False]), _skewed([True, False], 1, 49)),
     "category of 5": (_equal(_LETTERS[:5]), _skewed(_LETTERS, *_falling(3))),
@@ -126,6 +128,7 @@ _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "number": (_equal(range(61)), _skewed([0, 5, 60], 14, 5, 1)),
     "count": (_equal(range(21)), _skewed([0, 3, 20], 14, 5, 1)),
     "distribution": (_equal([0.5, 1.5, 2.5, 3.5]), _skewed([0.5, 1.5, 3.5], 14, 5, 1)),
+    "tree": (_equal(_LEAVES), _skewed(_LEAVES, 6, 3, 1)),
     "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
                 _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
     "set": (_equal(_PAIRS), _skewed([[], ["a"], ["a", "b"]], 5, 3, 2)),
@@ -248,7 +251,7 @@ def _possible(metric: Metric, row: Row, measure: Measure, reports: int) -> tuple
             return kind.apart()
         case Vector() as kind:
             return -float(kind.clip), float(kind.clip)
-    return 0.0, 1.0
+    return 0.0, float(reports) if measure is Measure.TOTAL else 1.0
 
 
 def sampled(case: Case, reports: int, samples: int, generator: np.random.Generator) -> tuple[list[Measured], float]:

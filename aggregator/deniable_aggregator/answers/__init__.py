@@ -21,6 +21,7 @@ from deniable_aggregator.answers.flags import FlagsRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
+from deniable_aggregator.answers.tree import TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
 from deniable_aggregator.estimators import Target
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
@@ -42,6 +43,7 @@ ROOMS: dict[str, Room] = {
         OrdinalRoom(),
         FlagsRoom(),
         SetRoom(),
+        TreeRoom(),
         VectorRoom(),
     )
 }

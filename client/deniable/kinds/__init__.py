@@ -13,6 +13,7 @@ from deniable.kinds.flags import Flags
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
+from deniable.kinds.tree import Tree
 from deniable.kinds.vector import Vector
 
 __all__ = [
@@ -28,10 +29,11 @@ __all__ = [
     "Ordinal",
     "Quantity",
     "Set",
+    "Tree",
     "Vector",
 ]
 
 KINDS: dict[str, type[Kind]] = {
-    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Vector)
+    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector)
 }
 """Every kind, by name."""

@@ -30,7 +30,7 @@ from deniable.epsilon import Epsilon
 from deniable.mechanisms import Supporting, choose
 from deniable.randomness import WORD
 
-__all__ = ["Slopes", "allotment", "asked", "drawn", "shares", "thresholds", "variance"]
+__all__ = ["Slopes", "allotment", "asked", "drawn", "falling", "shares", "thresholds", "variance"]
 
 Slopes = Callable[[Sequence[float]], Sequence[float]]
 """By how much an error falls with the share of each level, at some shares: one number a level, none below 0."""
@@ -70,6 +70,28 @@ def shares(levels: int, slopes: Slopes) -> list[float]:
     found = [max(share, _LEAST) for share in found]
     total = _added(found)
     return [share / total for share in found]
+
+
+def falling(growth: Sequence[float], variances: Sequence[float], constants: Sequence[float]) -> Slopes:
+    """The slopes of an error that is the sum over the levels of a node's variance, as its own level and all below it
+    say it, each times a constant: where all nodes are alike, and have so many children in each level (its growth).
+    """
+
+    def fall(found: Sequence[float]) -> list[float]:
+        own = [0.0] * len(found)
+        below = 0.0
+        for level in range(len(found) - 1, -1, -1):
+            own[level] = 1 / (found[level] / variances[level] + below)
+            below = 1 / (growth[level] * own[level])
+        falls, weight = [], 0.0
+        for level, known in enumerate(own):
+            weight += constants[level]
+            falls.append(weight * known * known / variances[level])
+            if level + 1 < len(own):
+                weight *= known * known / (growth[level + 1] * own[level + 1] * own[level + 1])
+        return falls
+
+    return fall
 
 
 def thresholds(found: Sequence[float]) -> tuple[int, ...]:

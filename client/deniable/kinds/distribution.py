@@ -155,19 +155,4 @@ def slopes(sizes: Sequence[int], variances: Sequence[float]) -> _levels.Slopes:
         constants.append((each - 1) * (square + 1 - 2 * linear + square) / 4)
         square, linear = (square + (1 + 2 * linear + square)) / 8, (linear + 1 + linear) / 4
     constants.reverse()
-
-    def fall(found: Sequence[float]) -> list[float]:
-        own = [0.0] * len(found)
-        below = 0.0
-        for level in range(len(found) - 1, -1, -1):
-            own[level] = 1 / (found[level] / variances[level] + below)
-            below = 1 / (growth[level] * own[level])
-        falls, weight = [], 0.0
-        for level, known in enumerate(own):
-            weight += constants[level]
-            falls.append(weight * known * known / variances[level])
-            if level + 1 < len(own):
-                weight *= known * known / (growth[level + 1] * own[level + 1] * own[level + 1])
-        return falls
-
-    return fall
+    return _levels.falling(growth, variances, constants)
