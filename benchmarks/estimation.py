@@ -17,7 +17,8 @@ TEXT = """\
 ## An answer
 
 Ten million reports of a category of 1,024 values at epsilon 1 are 1,093 counters, as a thousand are. To make 1,024
-shares with their intervals of them takes {first:.1f} ms the first time, {again:.1f} ms then.
+shares with their intervals of them takes {first:.0f} ms where it is a process's first interval,
+with which scipy is loaded, and {again:.1f} ms then.
 
 ## Adding up
 
