@@ -9,17 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deniable_aggregator.analysis.offline import estimate
+    from deniable_aggregator.analysis.comparison import Change, Comparison, Devices
+    from deniable_aggregator.analysis.offline import compare, estimate
     from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
     from deniable_aggregator.telling.remote import Reader, RemoteError
     from deniable_aggregator.telling.tables import Table
 
 __all__ = [
+    "Change", "Comparison", "Devices",
     "Estimate", "Heading", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
-    "estimate",
+    "compare", "estimate",
 ]  # fmt: skip
 
 _ROOM = {
+    "Change": "analysis.comparison",
+    "Comparison": "analysis.comparison",
+    "Devices": "analysis.comparison",
     "Estimate": "answers",
     "Heading": "answers",
     "Measure": "answers",
@@ -30,6 +35,7 @@ _ROOM = {
     "Series": "answers",
     "Table": "telling.tables",
     "Target": "answers",
+    "compare": "analysis.offline",
     "estimate": "analysis.offline",
 }
 

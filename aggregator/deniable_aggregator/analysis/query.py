@@ -236,6 +236,19 @@ class Analyst:
             overview.trends.append(await self._trend(about, metric, span, versions, found.lead, turn, read))
         return overview
 
+    async def window(self, collection: str, query: Query) -> range:
+        """The epochs of a query's window."""
+        return (await self._about(collection, query)).window
+
+    async def counters(
+        self, collection: str, query: Query, metric: Metric, turn: Turn
+    ) -> list[Sequence[NDArray[np.int64]]]:
+        """A metric's counters in each epoch of the window that has any; in one at least."""
+        about = await self._about(collection, query)
+        versions = await self._counters.versions(about.collection, about.window)
+        every = await self._read(about, metric, about.window, versions, turn)(about.window)
+        return [each for each in every if any(column.any() for column in each)] or every[:1]
+
     async def version(self, collection: str, query: Query, epochs: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""
         about = await self._about(collection, query)

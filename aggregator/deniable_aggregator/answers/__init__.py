@@ -25,7 +25,8 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "ROOMS", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Target",
-    "answer", "by_size", "consistent", "headings", "leading", "row_count", "shared", "truth", "view",
+    "anew", "answer", "by_size", "consistent", "ends", "headings", "leading", "row_count", "shared", "truth",
+    "values_vary", "view",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
@@ -102,6 +103,22 @@ def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequenc
     mechanism by its chances alone (answers that are remembered, and sent as they are) is not asked for here.
     """
     return _room(metric).shared(metric, counters, pooled, spread)
+
+
+def anew(metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.float64]:
+    """For each row of an answer that is remembered and randomised once more, the part of a report's variance that is
+    of the second randomisation, at most."""
+    return _room(metric).anew(metric, counters, pooled)
+
+
+def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:
+    """For each row, the least and the most that an interval can reach to, whatever was reported."""
+    return _room(metric).ends(metric, found)
+
+
+def values_vary(metric: Metric, found: Estimate) -> NDArray[np.float64]:
+    """For each row how much the values of devices vary, at most, as far as the row is their mean; else infinite."""
+    return _room(metric).values_vary(metric, found)
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
