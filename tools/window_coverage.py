@@ -37,7 +37,7 @@ from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Measure, Target, truth
 from deniable_aggregator.planning import twins
 
-__all__ = ["EVERY_DAY", "ON_AND_OFF", "WINDOWS", "Presence", "Result", "Window", "asked", "measured"]
+__all__ = ["EVERY_DAY", "ON_AND_OFF", "WINDOWS", "Presence", "Result", "Sampler", "Window", "asked", "measured"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
 _LIMB = (1 << 32) - 1
@@ -145,7 +145,9 @@ def measured(
     """Every row over so many samples, but for totals, which are means times a number."""
     values = [value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)]
     numbers = []
-    for counters in _samples(case, devices, epochs, samples, presence, generator):
+    sampler = Sampler(case, presence)
+    for _ in range(samples):
+        counters = sampler.epochs(sampler.kept(devices, generator), epochs, generator)
         found = windowed(case.metric, counters, CONFIDENCE, Target.POPULATION).estimate
         numbers.append([(row.value, row.low, row.high) for row in found.rows])
     known = truth(case.metric, values)
@@ -167,29 +169,33 @@ class _Fleet:
     """For each state the chances of what one report is: of the payloads of all columns, or of all inputs."""
 
 
-def _samples(
-    case: Case, devices: int, epochs: int, samples: int, presence: Presence, generator: np.random.Generator
-) -> Iterator[list[list[_Ints]]]:
-    """The counters of every epoch, sample by sample."""
-    mechanisms = [column.mechanism for column in case.metric.columns]
-    noisy = isinstance(mechanisms[0], Laplace | Gaussian | VectorLaplace)
-    if noisy:
-        cells = cells_of(case)
-        inputs = twins.inputs(mechanisms[0], [chosen for _, chosen in cells])
-    fleet = _noisy(case, list(cells)) if noisy else _listed(case, mechanisms)
-    often = np.outer(fleet.shares / fleet.shares.sum(), presence.shares).ravel()
-    for _ in range(samples):
-        kept = generator.multinomial(devices, often).reshape(-1, len(presence.shares))
-        if noisy and case.metric.memoize:
-            yield _remembered_noise(mechanisms[0], inputs, kept, epochs, presence, generator)
-            continue
-        here = generator.binomial(kept, presence.chances, size=(epochs, *kept.shape)).sum(axis=2)
+class Sampler:
+    """Draws devices, and what they report."""
+
+    def __init__(self, case: Case, presence: Presence = EVERY_DAY) -> None:
+        self._metric, self._presence = case.metric, presence
+        self._mechanisms = [column.mechanism for column in case.metric.columns]
+        self._noisy = isinstance(self._mechanisms[0], Laplace | Gaussian | VectorLaplace)
+        if self._noisy:
+            cells = cells_of(case)
+            self._inputs = twins.inputs(self._mechanisms[0], [chosen for _, chosen in cells])
+        self._fleet = _noisy(case, list(cells)) if self._noisy else _listed(case, self._mechanisms)
+
+    def kept(self, devices: int, generator: np.random.Generator) -> _Ints:
+        """How many of so many devices keep each state, and are of each sort."""
+        often = np.outer(self._fleet.shares / self._fleet.shares.sum(), self._presence.shares).ravel()
+        return generator.multinomial(devices, often).reshape(-1, len(self._presence.shares))
+
+    def epochs(self, kept: _Ints, epochs: int, generator: np.random.Generator) -> list[list[_Ints]]:
+        """The counters of every epoch."""
+        mechanisms, chances = self._mechanisms, self._fleet.chances
+        if self._noisy and self._metric.memoize:
+            return _remembered_noise(mechanisms[0], self._inputs, kept, epochs, self._presence, generator)
+        here = generator.binomial(kept, self._presence.chances, size=(epochs, *kept.shape)).sum(axis=2)
         sizes = here.sum(axis=1)
-        if noisy:
-            often_sent = generator.multinomial(here.sum(axis=0), fleet.chances).sum(axis=0)
-            yield _epochs([_fresh_noise(mechanisms[0], inputs, often_sent, generator)], [sizes], mechanisms)
-            continue
-        drawn = generator.multinomial(here.sum(axis=0), fleet.chances).sum(axis=0)
+        drawn = generator.multinomial(here.sum(axis=0), chances).sum(axis=0)
+        if self._noisy:
+            return _epochs([_fresh_noise(mechanisms[0], self._inputs, drawn, generator)], [sizes], mechanisms)
         ends = np.cumsum([len(payloads_of(each)) for each in mechanisms])[:-1]
         sent = np.split(drawn, ends)
         own = [sizes] if len(sent) == 1 else [generator.multinomial(each.sum(), sizes / sizes.sum()) for each in sent]
@@ -197,7 +203,7 @@ def _samples(
             each @ adds_of(mechanism, payloads_of(mechanism))
             for each, mechanism in zip(sent, mechanisms, strict=True)
         ]
-        yield _epochs(counters, own, mechanisms)
+        return _epochs(counters, own, mechanisms)
 
 
 def _listed(case: Case, mechanisms: Sequence[Mechanism]) -> _Fleet:

@@ -9,18 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deniable_aggregator.analysis.offline import estimate
+    from deniable_aggregator.analysis.comparison import Change, Comparison, Devices
+    from deniable_aggregator.analysis.offline import compare, estimate
     from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
     from deniable_aggregator.answers._known import Known, knowing
     from deniable_aggregator.telling.remote import Reader, RemoteError
     from deniable_aggregator.telling.tables import Table
 
 __all__ = [
-    "Estimate", "Heading", "Known", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
-    "estimate", "knowing",
+    "Change", "Comparison", "Devices", "Estimate", "Heading", "Known", "Measure", "Reader", "RemoteError", "Row",
+    "RowId", "Series", "Table", "Target", "compare", "estimate", "knowing",
 ]  # fmt: skip
 
 _ROOM = {
+    "Change": "analysis.comparison",
+    "Comparison": "analysis.comparison",
+    "Devices": "analysis.comparison",
     "Estimate": "answers",
     "Heading": "answers",
     "Known": "answers._known",
@@ -32,6 +36,7 @@ _ROOM = {
     "Series": "answers",
     "Table": "telling.tables",
     "Target": "answers",
+    "compare": "analysis.offline",
     "estimate": "analysis.offline",
     "knowing": "answers._known",
 }

@@ -237,5 +237,5 @@ def test_rows_that_are_asked_for_have_a_window_too() -> None:
     metric = load(16)
     more: list[Any] = [RowId("shares", "above 8"), RowId("quantiles", "p33")]
     epochs = [exactly(metric, VALUES, 5_000)] * 3
-    found = windowed(metric, epochs, 0.95, Target.POPULATION, more).estimate
+    found = windowed(metric, epochs, 0.95, Target.POPULATION, more=more).estimate
     assert all(found.row(row).low <= truth(metric, VALUES)[row] <= found.row(row).high for row in more)

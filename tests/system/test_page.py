@@ -103,7 +103,15 @@ epsilon = 2.0
 """.replace("POSTAL", ", ".join(f'"{number:02}"' for number in range(100)))
 )
 SHARES = {"browser": [0.5, 0.14, 0.09, 0.18, 0.09], "crashed": [0.98, 0.02], "dark_mode": [0.4, 0.6]}
-PAGES = ["/", "/c/editor/browser", "/c/editor/weights?last=7", "/c/editor/silent", "/c/editor/timid", "/health"]
+PAGES = [
+    "/",
+    "/changes/editor",
+    "/c/editor/browser",
+    "/c/editor/weights?last=7",
+    "/c/editor/silent",
+    "/c/editor/timid",
+    "/health",
+]
 OTHERS: dict[str, list[Any]] = {
     "delays": [-8, 0, 0, 5, 5, 20, 45, 120],
     "commands": [0, 3, 12, 40],
@@ -114,14 +122,19 @@ OTHERS: dict[str, list[Any]] = {
 """Answers of the kinds that are not drawn by share."""
 
 
-def reported(metric: Metric, devices: int, generator: np.random.Generator) -> list[np.ndarray]:
+BEFORE = {"crashed": [0.4, 0.6]}
+"""What has changed today: a difference of twelve standard errors."""
+
+
+def reported(metric: Metric, devices: int, generator: np.random.Generator, ago: int = 0) -> list[np.ndarray]:
     """What so many devices' reports add up to."""
     if metric.name in OTHERS:
         values = [OTHERS[metric.name][each % len(OTHERS[metric.name])] for each in range(devices)]
     elif metric.kind.name == "number":
         values = generator.gamma(2, 40, devices).clip(0, 480).tolist()
     elif metric.kind.name == "boolean":
-        values = (generator.random(devices) < SHARES.get(metric.name, [0.5, 0.5])[1]).tolist()
+        shares = (BEFORE | SHARES if not ago else SHARES | BEFORE).get(metric.name, [0.5, 0.5])
+        values = (generator.random(devices) < shares[1]).tolist()
     else:
         names = metric.kind.parameters()["values"]
         values = generator.choice(names, devices, p=SHARES.get(metric.name)).tolist()
@@ -137,7 +150,7 @@ def aggregator() -> Iterator[Running]:
         for ago in range(9):
             for segment in range(3):
                 asked = [metric for metric in EDITOR.metrics.values() if metric.name not in {"silent", "timid"}]
-                counters = {metric.name: reported(metric, 300, generator) for metric in asked}
+                counters = {metric.name: reported(metric, 300, generator, ago) for metric in asked}
                 if not ago:
                     counters["timid"] = reported(EDITOR.metrics["timid"], 4, generator)
                 started.put(EDITOR, today - ago, counters, segment, batches=300)
@@ -350,6 +363,28 @@ def test_every_kind_has_a_card_and_a_page(page: Page) -> None:
         expect(page.locator("section[aria-labelledby=answer-head] .chart .main-svg").first).to_be_visible()
         row = page.locator("section[aria-labelledby=answer-head] tbody tr").first.inner_text()
         assert re.search(r"-?[\d.,]+%? to -?[\d.,]+%?", row)
+
+
+def test_what_has_changed_is_on_its_card_and_ranked_on_a_page(page: Page, aggregator: Running) -> None:
+    """A chip with the difference and its interval, as the API tells them; none where nothing was found."""
+    shown(page, "/")
+    chip = page.locator(".card", has_text="crashed today").locator(".chip")
+    with Reader(aggregator.endpoint) as reader:
+        rows = reader.compare()
+    (row,) = (row for row in rows if row["metric"] == "crashed")
+    ends = [row[name].removesuffix(" points") for name in ("low_text", "high_text")]
+    expect(chip).to_have_text(f"{row['text']} ({ends[0]} to {ends[1]}) since the day before")
+    found = {row["metric"] for row in rows if row["found"]}
+    assert page.locator(".chip").count() == len(found)
+    page.get_by_role("link", name="What has changed").click()
+    first = page.locator("section[aria-labelledby=found-head] tbody tr").first
+    expect(first).to_contain_text("crashed: yes")
+    expect(first).to_contain_text(row["text"])
+    expect(page.locator("main")).to_contain_text("no more than 5% of what is found is none")
+    first.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("crashed")
+    page.goto("/changes/editor?last=7")
+    expect(page.locator("main")).to_contain_text("Compared with the 7 days before")
 
 
 def test_metrics_without_and_with_too_few_reports_say_so(page: Page) -> None:

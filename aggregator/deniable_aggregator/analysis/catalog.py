@@ -7,11 +7,12 @@ words:
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
 
 from deniable import Collection, Metric
 
-__all__ = ["Catalog", "NotKnownError"]
+__all__ = ["Catalog", "NotKnownError", "segments_of"]
 
 
 class NotKnownError(LookupError):
@@ -60,3 +61,16 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1)
     return f"no {what} {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}")
+
+
+def segments_of(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
+    """The indices of all combinations that have the wanted values, in order."""
+    for name, value in wanted.items():
+        if value not in collection.segments.get(name, ()):
+            known = ", ".join(f"{key}={'|'.join(values)}" for key, values in collection.segments.items())
+            raise NotKnownError(f"no segment {name}={value}; known: {known or 'none'}")
+    choices = [(wanted[name],) if name in wanted else values for name, values in collection.segments.items()]
+    return sorted(
+        collection.segment_index(dict(zip(collection.segments, combination, strict=True)))
+        for combination in itertools.product(*choices)
+    )

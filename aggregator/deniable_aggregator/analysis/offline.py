@@ -1,4 +1,4 @@
-"""Estimates from reports at hand, without a server: for notebooks and tests."""
+"""Estimates and comparisons from reports at hand, without a server: for notebooks and tests."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from deniable import Metric, Report
 from deniable.wire.rows import encode_rows, encode_wide_rows
+from deniable_aggregator.analysis.comparison import UNKNOWN, Comparison, Devices, compared
 from deniable_aggregator.answers import Estimate, Row, RowId, Target, answer
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows
 from deniable_aggregator.store import KEY, EpochKey
 
-__all__ = ["accumulate", "added", "estimate"]
+__all__ = ["accumulate", "added", "compare", "estimate"]
 
 
 def estimate(
@@ -35,6 +36,19 @@ def estimate(
         return answer(metric, counters, confidence, target, more=[row]).row(row)
 
     return replace(answer(metric, counters, confidence, target, simultaneous), ask=ask)
+
+
+def compare(
+    metric: Metric,
+    before: Iterable[Report],
+    after: Iterable[Report],
+    confidence: float = 0.95,
+    target: Target = Target.POPULATION,
+    devices: Devices = UNKNOWN,
+) -> Comparison:
+    """By how much the answer of some reports differs from that of others; on each side, each of another device."""
+    sides = [accumulate(metric, before)], [accumulate(metric, after)]
+    return compared(metric, *sides, confidence=confidence, target=target, devices=devices)
 
 
 def accumulate(metric: Metric, reports: Iterable[Report]) -> list[NDArray[np.int64]]:

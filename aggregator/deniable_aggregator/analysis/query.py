@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
-import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
-from deniable_aggregator.analysis.catalog import Catalog, NotKnownError
+from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, segments_of
 from deniable_aggregator.analysis.counters import Counters, Segments
 from deniable_aggregator.analysis.prices import estimating, reading
 from deniable_aggregator.analysis.remembered import Remembered, state_of
@@ -245,6 +244,19 @@ class Analyst:
             overview.trends.append(await self._trend(about, metric, span, versions, found.lead, turn, read))
         return overview
 
+    async def window(self, collection: str, query: Query) -> range:
+        """The epochs of a query's window."""
+        return (await self._about(collection, query)).window
+
+    async def counters(
+        self, collection: str, query: Query, metric: Metric, turn: Turn
+    ) -> list[Sequence[NDArray[np.int64]]]:
+        """A metric's counters in each epoch of the window that has any; in one at least."""
+        about = await self._about(collection, query)
+        versions = await self._counters.versions(about.collection, about.window)
+        every = await self._read(about, metric, about.window, versions, turn)(about.window)
+        return [each for each in every if any(column.any() for column in each)] or every[:1]
+
     async def version(self, collection: str, query: Query, epochs: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""
         about = await self._about(collection, query)
@@ -269,7 +281,7 @@ class Analyst:
         if (last + 1) * found.epoch_seconds > _LAST_SECOND:
             latest = _LAST_SECOND // found.epoch_seconds - 1
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
-        segments = _segments(found, query.segment)
+        segments = segments_of(found, query.segment)
         number = self._remembered.number(
             _Asked(found.digest, tuple(segments), query.confidence, query.target, query.asked)
         )
@@ -333,7 +345,7 @@ class Analyst:
 
         def make() -> _Found:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
-            told = windowed(metric, own or counters[:1], query.confidence, query.target, query.asked)
+            told = windowed(metric, own or counters[:1], query.confidence, query.target, more=query.asked)
             return _Found.of(metric, told, query.rows)
 
         work = estimating(metric, len(window))
@@ -376,16 +388,3 @@ def _span(window: range, epochs: int) -> range:
 def analyst_of(catalog: Catalog, truth: Truth | None = None) -> Callable[[Store], Analyst]:
     """The analyst of a store: one for all who ask, so that they share what it remembers."""
     return functools.cache(lambda store: Analyst(catalog, store, truth=truth))
-
-
-def _segments(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
-    """The indices of all combinations that have the wanted values, in order."""
-    for name, value in wanted.items():
-        if value not in collection.segments.get(name, ()):
-            known = ", ".join(f"{key}={'|'.join(values)}" for key, values in collection.segments.items())
-            raise NotKnownError(f"no segment {name}={value}; known: {known or 'none'}")
-    choices = [(wanted[name],) if name in wanted else values for name, values in collection.segments.items()]
-    return sorted(
-        collection.segment_index(dict(zip(collection.segments, combination, strict=True)))
-        for combination in itertools.product(*choices)
-    )

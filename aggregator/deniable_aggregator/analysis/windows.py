@@ -40,9 +40,9 @@ from numpy.typing import NDArray
 
 from deniable import Metric, linkage
 from deniable.payload import Integer, Integers, Shape, Symbol
-from deniable_aggregator.answers import Estimate, Measure, Row, RowId, Target, answer, combines, shared
+from deniable_aggregator.answers import Estimate, Keys, Measure, Row, RowId, Target, answer, combines, shared
 
-__all__ = ["Windowed", "scaled", "windowed"]
+__all__ = ["Counters", "Windowed", "added", "reports_of", "scaled", "shared_parts", "spreads", "windowed"]
 
 Counters = NDArray[np.int64]
 
@@ -67,19 +67,23 @@ def windowed(
     epochs: Sequence[Sequence[Counters]],
     confidence: float,
     target: Target,
+    keys: Keys | None = None,
     more: Sequence[RowId] = (),
 ) -> Windowed:
-    """The estimate from each epoch's counters of the metric's columns, with some more rows that are asked for."""
+    """The estimate from each epoch's counters of the metric's columns.
+
+    Of rows that are found, or of these `keys`, and of some `more` that are asked for.
+    """
     if len(epochs) == 1:
-        alone = answer(metric, epochs[0], confidence, target, more=more)
+        alone = answer(metric, epochs[0], confidence, target, keys=keys, more=more)
         return Windowed(alone, alone.reports)
-    columns = [np.stack(own).sum(axis=0) for own in zip(*epochs, strict=True)]
-    pooled = answer(metric, columns, confidence, target, more=more)
-    spread = _spread(metric, epochs)
+    columns = added(epochs)
+    pooled = answer(metric, columns, confidence, target, keys=keys, more=more)
+    spread = spreads(metric, epochs)
     most = max(spread)
     if most <= 1:
         return Windowed(pooled, pooled.reports)
-    parts = _shared(metric, columns, pooled, spread)
+    parts = shared_parts(metric, columns, pooled, spread)
     levels = np.ceil(np.log1p(parts * (most - 1)) / math.log(_LEVEL) - 1e-9).astype(int)
     levels[1] = levels.max(axis=0)  # a standard error is no smaller than either end has it
     found = {0: pooled.by_id}
@@ -99,7 +103,12 @@ def windowed(
     return Windowed(pooled.with_rows(rows), pooled.reports / least)
 
 
-def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]:
+def added(epochs: Sequence[Sequence[Counters]]) -> list[Counters]:
+    """The counters of each column, over all epochs."""
+    return [np.stack(own).sum(axis=0) for own in zip(*epochs, strict=True)]
+
+
+def spreads(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]:
     """For each column, how many times more reports it has than independent ones at the least.
 
     A column that a device draws anew in every epoch has reports of others each time: of two epochs with n and m
@@ -109,7 +118,7 @@ def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
     """
     sizes = np.array(
         [
-            [_reports(column.shape, own) for column, own in zip(metric.columns, epoch, strict=True)]
+            [reports_of(column.shape, own) for column, own in zip(metric.columns, epoch, strict=True)]
             for epoch in epochs
         ],
         dtype=np.float64,
@@ -128,11 +137,12 @@ def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
     return spread
 
 
-def _reports(shape: Shape, counters: Counters) -> int:
+def reports_of(shape: Shape, counters: Counters) -> int:
+    """How many reports a column's counters are of."""
     return int(counters.sum() if isinstance(shape, Symbol) else counters[0])
 
 
-def _shared(
+def shared_parts(
     metric: Metric, columns: Sequence[Counters], pooled: Estimate, spread: Sequence[float]
 ) -> NDArray[np.float64]:
     """For the low end, the value and the high end of each row, the part of its variance that is shared, at most."""
@@ -164,7 +174,7 @@ def _widened(row: Row, lower: Row, middle: Row, upper: Row) -> Row:
 
 def scaled(counters: Counters, shape: Shape, factor: float) -> Counters:
     """The counters of fewer reports of the same composition, rounded to whole ones."""
-    reports = _reports(shape, counters)
+    reports = reports_of(shape, counters)
     part = Fraction(max(math.floor(reports * factor), 1), max(reports, 1))
     if isinstance(shape, Symbol):
         # Rounding the running sum keeps every count within one of its own, and the sum of all of them exact.

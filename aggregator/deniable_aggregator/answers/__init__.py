@@ -28,8 +28,8 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row",
-    "RowId", "Series", "Target", "answer", "by_size", "check_asked", "combines", "consistent", "headings",
-    "leading", "quantile_key", "row_count", "share_key", "shared", "truth", "view",
+    "RowId", "Series", "Target", "anew", "answer", "by_size", "check_asked", "combines", "consistent", "ends",
+    "headings", "leading", "quantile_key", "row_count", "share_key", "shared", "truth", "values_vary", "view",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
@@ -131,6 +131,22 @@ def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequenc
 def combines(metric: Metric) -> bool:
     """Whether the rows of a metric's answers are made of all its columns."""
     return _room(metric).combines
+
+
+def anew(metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.float64]:
+    """For each row of an answer that is remembered and randomised once more, the part of a report's variance that is
+    of the second randomisation, at most."""
+    return _room(metric).anew(metric, counters, pooled)
+
+
+def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:
+    """For each row, the least and the most that an interval can reach to, whatever was reported."""
+    return _room(metric).ends(metric, found)
+
+
+def values_vary(metric: Metric, found: Estimate) -> NDArray[np.float64]:
+    """For each row how much the values of devices vary, at most, as far as the row is their mean; else infinite."""
+    return _room(metric).values_vary(metric, found)
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:

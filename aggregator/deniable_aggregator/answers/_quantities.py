@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Quantity
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
-from deniable_aggregator.answers._room import Counters, Room
+from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.estimators import Means, OneBit, Target, means, tells_spread
 
 __all__ = ["QuantityRoom"]
@@ -75,6 +75,31 @@ class QuantityRoom(Room):
             return np.ones((3, 2))
         mean, deviation = found.shared(spread[0], pooled.confidence)
         return np.tile([mean, mean, deviation], (3, 1))
+
+    def anew(self, metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.float64]:
+        """Of one bit all that is not of the bit that is remembered."""
+        found = means(metric.columns[0].mechanism, counters[0])
+        if not isinstance(found, OneBit):
+            return super().anew(metric, counters, pooled)
+        parts: NDArray[np.float64] = 1 - np.full(2, found.shared(1.0, pooled.confidence)[1])
+        return parts
+
+    def ends(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
+        """Of the deviation, that of devices of which half are at either end."""
+        ends, kind = super().ends(metric, found), _kind(metric)
+        least = kind.ends[0] if not kind.limited else -math.inf
+        ends[0, :2] = np.maximum(ends[0, :2], [least, least * found.reports])
+        if len(found.rows) > 2:
+            ends[:, 2] = 0.0, (kind.ends[1] - kind.ends[0]) / 2
+        return ends
+
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
+        """As much as if all devices were at either end of the range, if it has two; the deviation is no mean."""
+        kind, vary = _kind(metric), super().values_vary(metric, found)
+        if kind.limited:
+            for place, scale in enumerate((1, found.reports)):
+                vary[place] = varying(found.rows[place], *(end * scale for end in kind.ends))
+        return vary
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """Of values beyond the range, their nearest end counts."""

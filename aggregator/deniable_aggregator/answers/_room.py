@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Kind
-from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, RowId, by_size
+from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, by_size
 from deniable_aggregator.consistency import on_simplex
 from deniable_aggregator.estimators import Target
 
-__all__ = ["Counters", "Room"]
+__all__ = ["Counters", "Room", "varying"]
 
 Counters = Sequence[NDArray[np.int64]]
 """The counters of a metric's columns, in their order."""
@@ -75,6 +75,31 @@ class Room(ABC):
         """
         return np.ones((3, len(pooled.rows)))
 
+    def anew(
+        self,
+        metric: Metric,  # noqa: ARG002
+        counters: Counters,  # noqa: ARG002
+        pooled: Estimate,
+    ) -> NDArray[np.float64]:
+        """For each row of an answer that is remembered and randomised once more, the part of a report's variance that
+        is of the second randomisation, at most. What nobody has thought about is all of it.
+        """
+        return np.ones(len(pooled.rows))
+
+    def ends(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
+        """For each row, the least and the most that an interval can reach to, whatever was reported."""
+        ends = np.empty((2, len(found.rows)))
+        for place, heading in enumerate(found.headings):
+            least, most = (0.0, 1.0) if heading.measure is Measure.SHARE else heading.span or (-np.inf, np.inf)
+            times = found.reports if heading.measure is Measure.TOTAL else 1
+            ends[:, place] = least * times, most * times
+        return ends
+
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
+        """For each row how much the values of devices vary, at most, as far as the row is their mean; infinite where
+        it is none, or where values have no ends."""
+        return np.full(len(found.rows), np.inf)
+
     def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:  # noqa: ARG002
         """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit.
 
@@ -97,3 +122,10 @@ class Room(ABC):
         largest = found.reports and first.heading.measure is Measure.SHARE
         rows = sorted(first.rows, key=by_size) if largest else first.rows
         return RowId(first.heading.name, rows[0].key if rows else "")
+
+
+def varying(row: Row, least: float, most: float) -> float:
+    """How much quantities between two ends vary, at most, if the interval holds their mean: no more than what lies
+    below the mean, times what lies above it; of all that are believed, at the nearest to the middle."""
+    mean = min(max((least + most) / 2, row.low), row.high)
+    return max((mean - least) * (most - mean), 0.0)

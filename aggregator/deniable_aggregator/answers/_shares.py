@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
-from deniable_aggregator.answers._room import Counters, Room
+from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.estimators import Shares, Target, frequencies
 
 __all__ = ["SHARES", "ShareRoom", "share_rows", "shares_of"]
@@ -55,6 +55,15 @@ class ShareRoom(Room):
         """What of the variance of each row is of what devices keep."""
         found = frequencies(metric.columns[0].mechanism, counters[0])
         return found.shared(spread[0], pooled.confidence, pooled.target)
+
+    def anew(self, metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.float64]:
+        """All that is not of what devices keep, which is known exactly."""
+        parts: NDArray[np.float64] = 1 - self.shared(metric, counters, pooled, [1.0] * len(metric.columns))[1]
+        return parts
+
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
+        """As much as bits that occur so often."""
+        return np.array([varying(row, 0.0, 1.0) for row in found.rows])
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How often each value is given."""

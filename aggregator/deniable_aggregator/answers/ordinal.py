@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Ordinal
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
-from deniable_aggregator.answers._room import Counters
+from deniable_aggregator.answers._room import Counters, varying
 from deniable_aggregator.answers._shares import ShareRoom, share_rows, shares_of
 from deniable_aggregator.estimators import Target, ranks
 
@@ -56,6 +56,18 @@ class OrdinalRoom(ShareRoom):
         found = ranks(metric.columns[0].mechanism, counters[0])
         mean = np.full((3, 1), 1.0 if metric.memoize else found.shared(spread[0], pooled.confidence))
         return np.hstack([found.shares.shared(spread[0], pooled.confidence, pooled.target), mean])
+
+    def anew(self, metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.float64]:
+        """Of the mean rank it could be all."""
+        parts = super().anew(metric, counters, pooled)
+        parts[-1] = 1.0
+        return parts
+
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
+        """Ranks as much as if all devices were at the first place or at the last."""
+        own = super().values_vary(metric, found)
+        own[-1] = varying(found.rows[-1], 1.0, float(len(self.values(metric))))
+        return own
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How often each value is given, and the mean of their ranks."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Vector
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
-from deniable_aggregator.answers._room import Counters, Room
+from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.estimators import Target, entries
 
 __all__ = ["VectorRoom"]
@@ -51,6 +51,11 @@ class VectorRoom(Room):
         """What of the variance of each row is of what devices keep: their value, which only a population has."""
         found = entries(metric.columns[0].mechanism, counters[0])
         return np.tile(found.shared(_kind(metric).grid, spread[0], pooled.confidence), (3, 1))
+
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
+        """Each entry as much as if it were at either end."""
+        clip = float(_kind(metric).clip)
+        return np.array([varying(row, -clip, clip) for row in found.rows])
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """The mean of every entry, of vectors that are clipped."""

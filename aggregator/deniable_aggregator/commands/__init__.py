@@ -11,12 +11,23 @@ import sys
 from collections.abc import Sequence
 
 from deniable import CollectionError, StateError, UnknownMetricError
-from deniable_aggregator.commands import audit, bundle, check, codegen, demo, estimates, ledger, serve, simulate
+from deniable_aggregator.commands import (
+    audit,
+    bundle,
+    check,
+    codegen,
+    compare,
+    demo,
+    estimates,
+    ledger,
+    serve,
+    simulate,
+)
 from deniable_aggregator.commands._command import UsageError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, serve, estimates, check, bundle, audit, simulate, ledger, codegen)
+_COMMANDS = (demo, serve, estimates, compare, check, bundle, audit, simulate, ledger, codegen)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

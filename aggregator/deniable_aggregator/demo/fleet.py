@@ -2,6 +2,7 @@
 
 words:
   drift  earlier days differ from today a little, so that there is something to see over time
+  turn   one answer differs more: something has happened today, which comparisons find
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _FEWER = 4
 """Earlier days have a part of today's devices."""
 _DRIFT = 0.04
 """An answer's odds change by about so much a day."""
+_TURNED = {"dark_mode": 0.7}
+"""Of which metrics the first answer had other odds before today, by so much: the dark theme was made the default."""
 _WHOLE = 10_000
 """Weights of a day are rounded to parts of this, so that the truth is exact."""
 _TOGETHER = 40
@@ -113,6 +116,7 @@ class Fleet:
         moved = {}
         for name, (values, weights) in self._today.values.items():
             tilted = [weight * math.exp(_DRIFT * ago * (-1) ** place) for place, weight in enumerate(weights)]
+            tilted[0] *= _TURNED.get(name, 1.0) if ago > 0 else 1.0
             scale = _WHOLE / sum(tilted)
             moved[name] = values, [float(round(weight * scale)) for weight in tilted]
         return replace(self._today, values=moved)

@@ -84,6 +84,12 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
             self._questions.overview(asker_of(context), request.collection, request.query, trend), context
         )
 
+    async def ListComparisons(  # noqa: N802
+        self, request: pb.ListComparisonsRequest, context: _Context
+    ) -> pb.ListComparisonsResponse:
+        """By how much answers differ from others."""
+        return await _answered(self._questions.comparisons(asker_of(context), request), context)
+
     async def WatchEstimates(  # noqa: N802
         self, request: pb.WatchEstimatesRequest, context: _Context
     ) -> AsyncIterator[pb.WatchEstimatesResponse]:

@@ -12,7 +12,7 @@ import math
 
 from deniable_aggregator.answers import Heading, Measure
 
-__all__ = ["DECIMALS", "NOT_KNOWN", "decimals", "text"]
+__all__ = ["DECIMALS", "NOT_KNOWN", "decimals", "difference", "text"]
 
 DECIMALS = (0, 2, 4, 6)
 """What a quantity can have. Few, since a Grafana panel needs a query for each."""
@@ -42,6 +42,14 @@ def text(value: float, measure: Measure, places: int) -> str:
     if measure is Measure.SHARE:
         return f"{_rounded(100 * value, places):.{places}f}%"
     return f"{_rounded(value, places):,.{places}f}"
+
+
+def difference(value: float, measure: Measure, places: int) -> str:
+    """A difference with its sign; of shares in points, which are hundredths."""
+    if math.isnan(value) or math.isinf(value):
+        return text(value, measure, places)
+    share = measure is Measure.SHARE
+    return f"{_rounded(100 * value if share else value, places):+,.{places}f}" + (" points" if share else "")
 
 
 def _rounded(value: float, places: int) -> float:

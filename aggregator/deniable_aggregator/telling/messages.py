@@ -14,7 +14,7 @@ from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Ta
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals
 
-__all__ = ["collection_message", "estimate_message", "overview_message", "query_of"]
+__all__ = ["collection_message", "estimate_message", "heading_message", "overview_message", "query_of"]
 
 _TARGETS = {
     pb.TARGET_UNSPECIFIED: Target.POPULATION,
@@ -69,7 +69,7 @@ def _series_messages(found: Answer) -> Iterator[pb.Series]:
         consistent = found.consistent[place:until]
         truth = found.truth[place:until] if found.truth else [math.nan] * len(series.rows)
         rows = [_row_message(series, *own) for own in zip(series.rows, consistent, truth, strict=True)]
-        yield pb.Series(heading=_heading_message(series.heading), rows=rows, row_count=count)
+        yield pb.Series(heading=heading_message(series.heading), rows=rows, row_count=count)
         place = until
 
 
@@ -97,7 +97,8 @@ def _row_message(series: Series, row: Row, consistent: float | None, truth: floa
     )
 
 
-def _heading_message(heading: Heading) -> pb.Heading:
+def heading_message(heading: Heading) -> pb.Heading:
+    """What stands above the rows of a series."""
     least, most = heading.span or (None, None)
     return pb.Heading(
         name=heading.name,
@@ -163,6 +164,6 @@ def _metric_message(metric: Metric, collection: Collection) -> pb.MetricInfo:
         memoized=metric.memoize,
         expires=metric.expires.isoformat() if metric.expires else "",
         reveals=reveals(metric, collection.about(metric)),
-        headings=map(_heading_message, headings(metric)),
+        headings=map(heading_message, headings(metric)),
         view=view(metric),
     )

@@ -13,10 +13,12 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.analysis.changes import RATE, SIDES_TIMES, changes, sides_of
 from deniable_aggregator.analysis.prices import Price, told
 from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst, Answer
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.answers import check_asked
+from deniable_aggregator.telling.change_messages import before_of, changes_message, devices_of
 from deniable_aggregator.telling.messages import estimate_message, overview_message, query_of
 
 __all__ = ["Questions"]
@@ -61,6 +63,25 @@ class Questions:
             found = await self.analyst.overview(collection, query_of(query), span, turn)
             rows = sum(len(own.estimate.rows) for own in found.answers)
             return await _made(lambda: overview_message(found), told(rows), turn)
+
+    async def comparisons(self, asker: str, request: pb.ListComparisonsRequest) -> pb.ListComparisonsResponse:
+        """By how much answers differ."""
+        query, before, devices = query_of(request.query), before_of(request), devices_of(request)
+        about = self.analyst.catalog.collection(request.collection)
+        metrics = self.analyst.metrics(about, request.metric or None)
+        epochs = query.epochs + (before.epochs or query.epochs) * (before.baseline is None)
+        price = Price(about, metrics, epochs, query.rows, times=SIDES_TIMES)
+        async with self._turn(asker, price) as turn:
+            asked = request.collection, query, before, devices, request.metric or None
+            found = await changes(self.analyst, *asked, request.false_discovery_rate or RATE, turn)
+            rows = sum(len(own) for each in found.changed for own in each.rows)
+            return await _made(lambda: changes_message(found), told(rows), turn)
+
+    async def comparisons_version(self, request: pb.ListComparisonsRequest) -> str:
+        """What tells comparisons from those that the same question had before, or will have."""
+        query, before = query_of(request.query), before_of(request)
+        sides = await sides_of(self.analyst, request.collection, query, before)
+        return " ".join([await self.analyst.version(request.collection, own) for own in sides])
 
     async def version(self, collection: str, query: pb.Query, trend: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""

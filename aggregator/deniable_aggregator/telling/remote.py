@@ -11,6 +11,7 @@ import grpc
 from deniable import Credentials
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
+from deniable_aggregator.telling.change_tables import Changes
 from deniable_aggregator.telling.tables import Table
 
 __all__ = ["Reader", "RemoteError"]
@@ -69,6 +70,43 @@ class Reader:
             collection=collection, metric=metric, segment=name, query=_query(**choices)
         )
         return Table.of(self._ask(self._service.ListSegmentEstimates, request).estimates)
+
+    def compare(
+        self,
+        metric: str = "",
+        *,
+        collection: str = "",
+        before: Mapping[str, Any] | None = None,
+        baseline: Mapping[str, float] | None = None,
+        apart: bool = False,
+        changed: float | None = None,
+        false_discovery_rate: float = 0.05,
+        **choices: Any,
+    ) -> Changes:
+        """By how much the answers of one metric, or of all of them, differ.
+
+        `before` says from which other ones, by `last`, `last_epoch` and `segment`: at first from those of as many
+        epochs before, and of another segment in the same epochs. Or a `baseline` has numbers that are known, by their
+        rows' keys. Nobody can tell whether the same devices stand on both sides; who knows that none does says
+        `apart`, and who knows that all do, that no more than so many of them have `changed` their answer.
+        """
+        own = dict(before or {})
+        unknown = own.keys() - {"last", "last_epoch", "segment"}
+        if unknown:
+            raise TypeError(f"before takes last, last_epoch and segment, not {', '.join(sorted(unknown))}")
+        request = pb.ListComparisonsRequest(
+            collection=collection,
+            metric=metric,
+            query=_query(**choices),
+            before=pb.Before(
+                last_epoch=own.get("last_epoch") or 0, epochs=own.get("last") or 0, segment=own.get("segment")
+            ),
+            baseline=[pb.BaselineRow(key=key, value=value) for key, value in (baseline or {}).items()],
+            apart=apart,
+            changed=changed,
+            false_discovery_rate=false_discovery_rate,
+        )
+        return Changes.told(self._ask(self._service.ListComparisons, request).comparisons)
 
     def watch(self, *, collection: str = "", **choices: Any) -> Iterator[Table]:
         """The answers of all metrics, again whenever they have changed."""

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from deniable.v1 import estimate_service_pb2 as pb
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["COLUMNS", "Table"]
+__all__ = ["COLUMNS", "Table", "plain"]
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
@@ -28,11 +28,20 @@ COLUMNS = (
 """Of every table; `value`, `std_error` and `consistent` are None where they are not known, `high` is infinite where
 an interval has no upper end: `note` says why."""
 
-_SHOWN = ("metric", "series", "key", "text", "low_text", "high_text", "unit", "reports")
+_TIMES = {"start", "end", "before_start", "before_end"}
+_NUMBERS = {
+    "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "before", "after",
+    "difference", "ratio", "ratio_low", "ratio_high", "p_value",
+}  # fmt: skip
 
 
 class Table(Sequence[dict[str, Any]]):
     """Rows in plain Python, and what other tools make of them."""
+
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    """Of every row."""
+    head: ClassVar[tuple[str, ...]] = ("metric", "", "estimate", "interval", "reports")
+    """What stands above the cells that are shown."""
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self._rows = list(rows)
@@ -68,7 +77,7 @@ class Table(Sequence[dict[str, Any]]):
     def to_csv(self) -> str:
         """With a header; what is not known is empty."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: _written(value) for name, value in row.items()} for row in self._rows)
         return text.getvalue()
@@ -77,27 +86,10 @@ class Table(Sequence[dict[str, Any]]):
         """An Arrow table; needs `pyarrow`."""
         import pyarrow as pa
 
-        texts = {
-            "collection",
-            "metric",
-            "segment",
-            "series",
-            "key",
-            "parent",
-            "target",
-            "measure",
-            "unit",
-            "text",
-            "note",
-        }
-        kinds = {"start": pa.timestamp("s", tz="UTC"), "end": pa.timestamp("s", tz="UTC"), "reports": pa.int64()}
-        schema = pa.schema(
-            [
-                (name, kinds.get(name, pa.string() if name in texts or name.endswith("_text") else pa.float64()))
-                for name in COLUMNS
-            ]
-        )
-        return pa.Table.from_pylist(self._rows, schema)
+        text, time = pa.string(), pa.timestamp("s", tz="UTC")
+        types = dict.fromkeys(_TIMES, time) | {"reports": pa.int64(), "before_reports": pa.int64()}
+        types |= {"found": pa.bool_()} | {name: pa.float64() for name in _NUMBERS}
+        return pa.Table.from_pylist(self._rows, pa.schema([(name, types.get(name, text)) for name in self.columns]))
 
     def to_parquet(self) -> bytes:
         """The content of a Parquet file; needs `pyarrow`."""
@@ -111,30 +103,32 @@ class Table(Sequence[dict[str, Any]]):
         """A data frame; needs `pandas`."""
         import pandas as pd
 
-        return pd.DataFrame(self._rows, columns=list(COLUMNS))
+        return pd.DataFrame(self._rows, columns=list(self.columns))
 
     def to_polars(self) -> pl.DataFrame:
         """A data frame; needs `polars`."""
         import polars as pl
 
-        return pl.DataFrame(self._rows, schema=list(COLUMNS), infer_schema_length=None)
+        return pl.DataFrame(self._rows, schema=list(self.columns), infer_schema_length=None)
+
+    @staticmethod
+    def cells(row: dict[str, Any]) -> tuple[str, ...]:
+        """A row as it is shown."""
+        unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
+        interval = f"{row['low_text']} to {row['high_text']}"
+        return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
 
     def _repr_html_(self) -> str:
         """How a notebook shows it."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in ("metric", "", "estimate", "interval", "reports"))
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.head)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(row)) + "</tr>" for row in self._rows
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in self.cells(row)) + "</tr>"
+            for row in self._rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def __repr__(self) -> str:
-        return "\n".join(" | ".join(_cells(row)) for row in self._rows)
-
-
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
-    interval = f"{row['low_text']} to {row['high_text']}"
-    return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
+        return "\n".join(" | ".join(self.cells(row)) for row in self._rows)
 
 
 def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
@@ -155,8 +149,8 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "reports": estimate.reports,
             "effective_reports": estimate.effective_reports,
             "confidence": estimate.confidence,
-            "target": pb.Target.Name(estimate.target).removeprefix("TARGET_").lower(),
-            "measure": pb.Measure.Name(heading.measure).removeprefix("MEASURE_").lower(),
+            "target": plain(pb.Target, estimate.target),
+            "measure": plain(pb.Measure, heading.measure),
             "unit": heading.unit,
             "consistent": row.consistent if row.HasField("consistent") else None,
             "text": row.text,
@@ -164,6 +158,12 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "high_text": row.high_text,
             "note": estimate.note,
         }
+
+
+def plain(words: Any, number: int) -> str:
+    """What one of a message's words says, without its family's name: TARGET_REPORTING is "reporting"."""
+    name: str = words.Name(number)
+    return name.partition("_")[2].lower()
 
 
 def _written(value: Any) -> Any:

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from deniable_aggregator.telling.change_tables import Changes
 from deniable_aggregator.telling.tables import Table
 
-__all__ = ["Progress", "bar", "estimates", "histogram", "redrawn", "table"]
+__all__ = ["Progress", "bar", "changes", "estimates", "histogram", "redrawn", "table"]
 
 _BAR = 24
 _DRAWN = {("curve", "share"), ("histogram", "share")}
@@ -61,6 +62,31 @@ def _estimate(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['low_text']} to {row['high_text']}",
         bar(row["value"], row["low"], row["high"], least, most),
         f"{row['reports']:,}",
+    )
+
+
+def changes(found: Changes) -> str:
+    """Comparisons as a table; below it what is to be said of them."""
+    header = ("answer", "before", "after", "difference", "interval", "ratio", "p-value", "found")
+    notes = dict.fromkeys(f"{row['metric']}: {row['note']}" for row in found if row["note"])
+    right = (False, True, True, True, True, True, True, False)
+    return "\n".join([table(header, [_changed(row) for row in found], right), *notes])
+
+
+def _changed(row: dict[str, Any]) -> tuple[str, ...]:
+    ratio = "–"
+    if row["ratio"] is not None:
+        ratio = f"{row['ratio']:.3g} ({row['ratio_low']:.3g} to {row['ratio_high']:.3g})"
+    name = row["key"] if row["key"] == row["series"] or row["measure"] == "share" else f"{row['series']} {row['key']}"
+    return (
+        f"{row['metric']}: {name}",
+        row["before_text"],
+        row["after_text"],
+        row["text"] if row["measure"] == "share" or not row["unit"] else f"{row['text']} {row['unit']}",
+        f"{row['low_text']} to {row['high_text']}".replace(" points", ""),
+        ratio,
+        "–" if row["p_value"] is None else f"{row['p_value']:.2g}",
+        "yes" if row["found"] else "no",
     )
 
 

@@ -6,9 +6,12 @@
     /api/v1/collections/{name or digest}/estimates/{metric}[.csv]
     /api/v1/collections/{name or digest}/estimates/{metric}/epochs[.csv]
     /api/v1/collections/{name or digest}/estimates/{metric}/segments/{name}[.csv]
+    /api/v1/collections/{name or digest}/comparisons[.csv]
+    /api/v1/collections/{name or digest}/comparisons/{metric}[.csv]
     /api/v1/health
 
-Choices are parameters: last, last_epoch, confidence, target, rows, trend, and segment.NAME=VALUE. Every answer has
+Choices are parameters: last, last_epoch, confidence, target, rows, trend, and segment.NAME=VALUE; of comparisons
+also with, with_last_epoch and with.NAME=VALUE, or baseline.KEY=NUMBER, and apart, changed and rate. Every answer has
 an ETag that changes when it does, or the form in which it is told: who has it asks again with If-None-Match, which
 costs next to nothing.
 
@@ -36,9 +39,11 @@ from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst
 from deniable_aggregator.analysis.turns import BusyError
 from deniable_aggregator.answers import QUANTILES, SHARES
 from deniable_aggregator.store import StoreError
+from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS, Changes
 from deniable_aggregator.telling.messages import collection_message
 from deniable_aggregator.telling.questions import Questions
 from deniable_aggregator.telling.tables import COLUMNS, Table
+from deniable_aggregator.web.comparing import comparisons_of, count, fraction, is_comparing, is_comparison
 from deniable_aggregator.web.health import VERSION, Health
 
 __all__ = ["Api"]
@@ -46,10 +51,11 @@ __all__ = ["Api"]
 _ROOT = "/api/v1"
 _COLLECTION = _ROOT + "/collections/{collection}"
 _METRIC = _COLLECTION + "/estimates/{metric:[a-z0-9_]+}"
+_COMPARISONS = _COLLECTION + "/comparisons"
 _TREND = 30
 _REVALIDATED = "no-cache"
 _RETRY_SECONDS = "2"
-_FORM = hashlib.sha256(repr((VERSION, COLUMNS, pb.DESCRIPTOR.serialized_pb)).encode()).hexdigest()
+_FORM = hashlib.sha256(repr((VERSION, COLUMNS, CHANGE_COLUMNS, pb.DESCRIPTOR.serialized_pb)).encode()).hexdigest()
 """What tells the form of answers: after an upgrade nobody is told that what they have of the old one is unchanged."""
 _MOST_AT_ONCE = 10_000
 """Bytes of a message that is put into words at once."""
@@ -71,6 +77,8 @@ class Api:
             _METRIC: self._estimate,
             _METRIC + "/epochs": self._epochs,
             _METRIC + "/segments/{segment:[a-z0-9_]+}": self._segments,
+            _COMPARISONS: self._comparisons,
+            _COMPARISONS + "/{metric:[a-z0-9_]+}": self._comparisons,
         }
         routes = [web.get(_ROOT + "/collections", self._collections), web.get(_ROOT + "/health", self._health_now)]
         for path, found in answered.items():
@@ -112,6 +120,9 @@ class Api:
         estimates = await self._questions.segments(_asker(request), _named(request), query, *names)
         return pb.ListSegmentEstimatesResponse(estimates=estimates)
 
+    async def _comparisons(self, request: web.Request, query: pb.Query) -> Message:
+        return await self._questions.comparisons(_asker(request), comparisons_of(request, query))
+
     def _json(self, found: _Found) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request, query: pb.Query) -> web.Response:
             tag = await self._tag(request, query)
@@ -133,7 +144,10 @@ class Api:
         return _caught(handle)
 
     async def _tag(self, request: web.Request, query: pb.Query) -> str:
-        version = await self._questions.version(_named(request), query, _trend(request))
+        if is_comparison(request):
+            version = await self._questions.comparisons_version(comparisons_of(request, query))
+        else:
+            version = await self._questions.version(_named(request), query, _trend(request))
         return hashlib.sha256(f"{version} {_FORM} {request.path_qs}".encode()).hexdigest()[:16]
 
 
@@ -199,6 +213,8 @@ async def _written(message: Message, write: Callable[[Message], str]) -> str:
 
 
 def _table(message: Message) -> str:
+    if isinstance(message, pb.ListComparisonsResponse):
+        return Changes.told(message.comparisons).to_csv()
     estimates = [message.estimate] if isinstance(message, pb.GetEstimateResponse) else message.estimates  # type: ignore[attr-defined]
     return Table.of(estimates).to_csv()
 
@@ -218,18 +234,18 @@ def _query(request: web.Request) -> pb.Query:
         if name.startswith("segment."):
             query.segment[name.removeprefix("segment.")] = value
         elif name == "last":
-            query.epochs = _count(name, value)
+            query.epochs = count(name, value)
         elif name in {"last_epoch", "rows"}:
-            setattr(query, name, _count(name, value))
+            setattr(query, name, count(name, value))
         elif name == "confidence":
-            query.confidence = _fraction(name, value)
+            query.confidence = fraction(name, value)
         elif name == "target":
             if value not in {"population", "reporting"}:
                 raise ValueError(f"target is population or reporting, not {value!r}")
             query.target = pb.Target.Value(f"TARGET_{value.upper()}")
-        elif name in {QUANTILES, SHARES}:
+        elif name in {QUANTILES, SHARES} and not is_comparison(request):
             query.asked.add(series=name, key=value)
-        elif name != "trend":
+        elif name != "trend" and not (is_comparison(request) and is_comparing(name)):
             raise ValueError(
                 f"no parameter {name!r}; there are last, last_epoch, confidence, target, rows, trend, segment.NAME, "
                 f"{QUANTILES} and {SHARES}"
@@ -238,17 +254,4 @@ def _query(request: web.Request) -> pb.Query:
 
 
 def _trend(request: web.Request) -> int:
-    return min(_count("trend", request.query.get("trend", str(_TREND))), MOST_EPOCHS)
-
-
-def _count(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdigit() or int(value) >= 1 << 32:
-        raise ValueError(f"{name} is a whole number below 2^32, not {value!r}")
-    return int(value)
-
-
-def _fraction(name: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"{name} is a number between 0 and 1, not {value!r}") from None
+    return min(count("trend", request.query.get("trend", str(_TREND))), MOST_EPOCHS)

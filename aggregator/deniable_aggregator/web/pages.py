@@ -38,6 +38,7 @@ class Pages:
             web.get("/", self._page),
             web.get("/health", self._page),
             web.get("/c/{collection}", self._page),
+            web.get("/changes/{collection}", self._page),
             web.get("/c/{collection}/{metric}", self._page),
             web.get(self._base + "/{name}", self._file),
             web.get(self._charts, self._library),

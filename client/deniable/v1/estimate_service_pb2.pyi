@@ -946,3 +946,424 @@ class WatchEstimatesResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["estimates", b"estimates"]) -> None: ...
 
 global___WatchEstimatesResponse = WatchEstimatesResponse
+
+@typing.final
+class Before(google.protobuf.message.Message):
+    """What answers are compared with: another window, another segment, or both."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class SegmentEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    LAST_EPOCH_FIELD_NUMBER: builtins.int
+    EPOCHS_FIELD_NUMBER: builtins.int
+    SEGMENT_FIELD_NUMBER: builtins.int
+    last_epoch: builtins.int
+    """Last epoch of its window; 0: the one before the other window begins, or with another segment the same window."""
+    epochs: builtins.int
+    """How many epochs it has; 0: as many as the other window."""
+    @property
+    def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """Values of segments, by name; without any they are those of the query."""
+
+    def __init__(
+        self,
+        *,
+        last_epoch: builtins.int = ...,
+        epochs: builtins.int = ...,
+        segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "last_epoch", b"last_epoch", "segment", b"segment"]) -> None: ...
+
+global___Before = Before
+
+@typing.final
+class BaselineRow(google.protobuf.message.Message):
+    """A number that a row is compared with, and that is known without an error."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SERIES_FIELD_NUMBER: builtins.int
+    KEY_FIELD_NUMBER: builtins.int
+    VALUE_FIELD_NUMBER: builtins.int
+    series: builtins.str
+    """The series of the row; empty: the first of the answer."""
+    key: builtins.str
+    """Its key."""
+    value: builtins.float
+    """The number."""
+    def __init__(
+        self,
+        *,
+        series: builtins.str = ...,
+        key: builtins.str = ...,
+        value: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["key", b"key", "series", b"series", "value", b"value"]) -> None: ...
+
+global___BaselineRow = BaselineRow
+
+@typing.final
+class ListComparisonsRequest(google.protobuf.message.Message):
+    """Asks by how much answers differ."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    BASELINE_FIELD_NUMBER: builtins.int
+    APART_FIELD_NUMBER: builtins.int
+    CHANGED_FIELD_NUMBER: builtins.int
+    FALSE_DISCOVERY_RATE_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """Name of the collection."""
+    metric: builtins.str
+    """Name of the metric; empty: all of them."""
+    apart: builtins.bool
+    """No device stands on both sides; of two segments in one window that is known."""
+    changed: builtins.float
+    """The same devices report on both sides, and this part of them, at most, has another answer. Absent: nothing is known."""
+    false_discovery_rate: builtins.float
+    """What part of the changes that are called found may be none, on average; 0: 0.05."""
+    @property
+    def query(self) -> global___Query:
+        """Which window, segment and intervals; of rows, those that differ most certainly come first."""
+
+    @property
+    def before(self) -> global___Before:
+        """What it is compared with."""
+
+    @property
+    def baseline(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BaselineRow]:
+        """Instead, numbers that it is compared with: of one metric."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        query: global___Query | None = ...,
+        before: global___Before | None = ...,
+        baseline: collections.abc.Iterable[global___BaselineRow] | None = ...,
+        apart: builtins.bool = ...,
+        changed: builtins.float | None = ...,
+        false_discovery_rate: builtins.float = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_changed", b"_changed", "before", b"before", "changed", b"changed", "query", b"query"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "apart", b"apart", "baseline", b"baseline", "before", b"before", "changed", b"changed", "collection", b"collection", "false_discovery_rate", b"false_discovery_rate", "metric", b"metric", "query", b"query"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
+
+global___ListComparisonsRequest = ListComparisonsRequest
+
+@typing.final
+class ComparedSide(google.protobuf.message.Message):
+    """One side of a comparison."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class SegmentEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    FIRST_EPOCH_FIELD_NUMBER: builtins.int
+    LAST_EPOCH_FIELD_NUMBER: builtins.int
+    START_TIME_FIELD_NUMBER: builtins.int
+    END_TIME_FIELD_NUMBER: builtins.int
+    SEGMENT_FIELD_NUMBER: builtins.int
+    REPORTS_FIELD_NUMBER: builtins.int
+    EFFECTIVE_REPORTS_FIELD_NUMBER: builtins.int
+    first_epoch: builtins.int
+    """First epoch of the window."""
+    last_epoch: builtins.int
+    """Last epoch of the window."""
+    reports: builtins.int
+    """The number of reports behind it; of a baseline, 0."""
+    effective_reports: builtins.float
+    """How many reports of different devices it is worth."""
+    @property
+    def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window begins."""
+
+    @property
+    def end_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window ends."""
+
+    @property
+    def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """The segment's values that it is about, by segment name; without any it is about all."""
+
+    def __init__(
+        self,
+        *,
+        first_epoch: builtins.int = ...,
+        last_epoch: builtins.int = ...,
+        start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        reports: builtins.int = ...,
+        effective_reports: builtins.float = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "reports", b"reports", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
+
+global___ComparedSide = ComparedSide
+
+@typing.final
+class Change(google.protobuf.message.Message):
+    """One row on both sides."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: builtins.int
+    PARENT_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    DIFFERENCE_FIELD_NUMBER: builtins.int
+    LOW_FIELD_NUMBER: builtins.int
+    HIGH_FIELD_NUMBER: builtins.int
+    STD_ERROR_FIELD_NUMBER: builtins.int
+    RATIO_FIELD_NUMBER: builtins.int
+    RATIO_LOW_FIELD_NUMBER: builtins.int
+    RATIO_HIGH_FIELD_NUMBER: builtins.int
+    P_VALUE_FIELD_NUMBER: builtins.int
+    FOUND_FIELD_NUMBER: builtins.int
+    BEFORE_TEXT_FIELD_NUMBER: builtins.int
+    AFTER_TEXT_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    LOW_TEXT_FIELD_NUMBER: builtins.int
+    HIGH_TEXT_FIELD_NUMBER: builtins.int
+    key: builtins.str
+    """What it is about, as in an estimate."""
+    parent: builtins.str
+    """The key of the row that this one is a part of; empty where there is none."""
+    before: builtins.float
+    """The estimate before. Absent while there are no reports."""
+    after: builtins.float
+    """The estimate after. Absent while there are no reports."""
+    difference: builtins.float
+    """After less before. Absent where one of them is."""
+    low: builtins.float
+    """Lower end of the interval of the difference. Absent where the difference is."""
+    high: builtins.float
+    """Upper end of the interval of the difference. Absent where the difference is."""
+    std_error: builtins.float
+    """Standard error of the difference. Absent where it is not known."""
+    ratio: builtins.float
+    """After over before. Absent where it is not certain that before is above 0."""
+    ratio_low: builtins.float
+    """Lower end of the interval of the ratio. Absent where the ratio is."""
+    ratio_high: builtins.float
+    """Upper end of the interval of the ratio. Absent where the ratio is."""
+    p_value: builtins.float
+    """How often so large a difference, or a larger one, would come out if there were none. Absent where nobody knows."""
+    found: builtins.bool
+    """Whether it is one of the changes that were found, at the false discovery rate over all that is told with it."""
+    before_text: builtins.str
+    """The estimate before, as people read it."""
+    after_text: builtins.str
+    """The estimate after, as people read it."""
+    text: builtins.str
+    """The difference as people read it, with its sign; of shares in points, which are hundredths."""
+    low_text: builtins.str
+    """The lower end as people read it."""
+    high_text: builtins.str
+    """The upper end as people read it."""
+    def __init__(
+        self,
+        *,
+        key: builtins.str = ...,
+        parent: builtins.str = ...,
+        before: builtins.float | None = ...,
+        after: builtins.float | None = ...,
+        difference: builtins.float | None = ...,
+        low: builtins.float | None = ...,
+        high: builtins.float | None = ...,
+        std_error: builtins.float | None = ...,
+        ratio: builtins.float | None = ...,
+        ratio_low: builtins.float | None = ...,
+        ratio_high: builtins.float | None = ...,
+        p_value: builtins.float | None = ...,
+        found: builtins.bool = ...,
+        before_text: builtins.str = ...,
+        after_text: builtins.str = ...,
+        text: builtins.str = ...,
+        low_text: builtins.str = ...,
+        high_text: builtins.str = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "before", b"before", "difference", b"difference", "high", b"high", "low", b"low", "p_value", b"p_value", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "after_text", b"after_text", "before", b"before", "before_text", b"before_text", "difference", b"difference", "found", b"found", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "p_value", b"p_value", "parent", b"parent", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error", "text", b"text"]) -> None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_difference", b"_difference"]) -> typing.Literal["difference"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_high", b"_high"]) -> typing.Literal["high"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_low", b"_low"]) -> typing.Literal["low"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_p_value", b"_p_value"]) -> typing.Literal["p_value"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_ratio", b"_ratio"]) -> typing.Literal["ratio"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_ratio_high", b"_ratio_high"]) -> typing.Literal["ratio_high"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_ratio_low", b"_ratio_low"]) -> typing.Literal["ratio_low"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_std_error", b"_std_error"]) -> typing.Literal["std_error"] | None: ...
+
+global___Change = Change
+
+@typing.final
+class ChangeSeries(google.protobuf.message.Message):
+    """Changes of one sort."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    HEADING_FIELD_NUMBER: builtins.int
+    CHANGES_FIELD_NUMBER: builtins.int
+    ROW_COUNT_FIELD_NUMBER: builtins.int
+    row_count: builtins.int
+    """How many rows there are."""
+    @property
+    def heading(self) -> global___Heading:
+        """What stands above the rows that are compared."""
+
+    @property
+    def changes(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Change]:
+        """The rows: all, or those asked for that differ most certainly."""
+
+    def __init__(
+        self,
+        *,
+        heading: global___Heading | None = ...,
+        changes: collections.abc.Iterable[global___Change] | None = ...,
+        row_count: builtins.int = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["heading", b"heading"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["changes", b"changes", "heading", b"heading", "row_count", b"row_count"]) -> None: ...
+
+global___ChangeSeries = ChangeSeries
+
+@typing.final
+class Comparison(google.protobuf.message.Message):
+    """Two answers of one metric, side by side."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    KIND_FIELD_NUMBER: builtins.int
+    BEFORE_FIELD_NUMBER: builtins.int
+    AFTER_FIELD_NUMBER: builtins.int
+    CONFIDENCE_FIELD_NUMBER: builtins.int
+    TARGET_FIELD_NUMBER: builtins.int
+    SERIES_FIELD_NUMBER: builtins.int
+    NOTE_FIELD_NUMBER: builtins.int
+    APART_FIELD_NUMBER: builtins.int
+    CHANGED_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """Name of the collection."""
+    metric: builtins.str
+    """Name of the metric."""
+    kind: builtins.str
+    """What sort of question was asked."""
+    confidence: builtins.float
+    """Confidence level of the intervals."""
+    target: global___Target.ValueType
+    """Whom the intervals are about."""
+    note: builtins.str
+    """What keeps an interval from having an end, in words; empty where nothing does."""
+    apart: builtins.bool
+    """No device stands on both sides."""
+    changed: builtins.float
+    """The part of the same devices that has another answer, at most, as it was asked."""
+    @property
+    def before(self) -> global___ComparedSide:
+        """What is compared with."""
+
+    @property
+    def after(self) -> global___ComparedSide:
+        """What is compared."""
+
+    @property
+    def series(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ChangeSeries]:
+        """What is told; the first series stands for the answer."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        kind: builtins.str = ...,
+        before: global___ComparedSide | None = ...,
+        after: global___ComparedSide | None = ...,
+        confidence: builtins.float = ...,
+        target: global___Target.ValueType = ...,
+        series: collections.abc.Iterable[global___ChangeSeries] | None = ...,
+        note: builtins.str = ...,
+        apart: builtins.bool = ...,
+        changed: builtins.float | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "before", b"before", "changed", b"changed"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "metric", b"metric", "note", b"note", "series", b"series", "target", b"target"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
+
+global___Comparison = Comparison
+
+@typing.final
+class ListComparisonsResponse(google.protobuf.message.Message):
+    """By how much answers differ."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COMPARISONS_FIELD_NUMBER: builtins.int
+    FALSE_DISCOVERY_RATE_FIELD_NUMBER: builtins.int
+    LOOKED_AT_FIELD_NUMBER: builtins.int
+    false_discovery_rate: builtins.float
+    """What part of the changes that are called found may be none, on average."""
+    looked_at: builtins.int
+    """Among how many rows changes were looked for: all but totals, which change with the number of reports."""
+    @property
+    def comparisons(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Comparison]:
+        """The comparisons, by name of the metric."""
+
+    def __init__(
+        self,
+        *,
+        comparisons: collections.abc.Iterable[global___Comparison] | None = ...,
+        false_discovery_rate: builtins.float = ...,
+        looked_at: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["comparisons", b"comparisons", "false_discovery_rate", b"false_discovery_rate", "looked_at", b"looked_at"]) -> None: ...
+
+global___ListComparisonsResponse = ListComparisonsResponse

@@ -65,6 +65,11 @@ class EstimateServiceStub(object):
                 request_serializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewRequest.SerializeToString,
                 response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewResponse.FromString,
                 _registered_method=True)
+        self.ListComparisons = channel.unary_unary(
+                '/deniable.v1.EstimateService/ListComparisons',
+                request_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsRequest.SerializeToString,
+                response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsResponse.FromString,
+                _registered_method=True)
         self.WatchEstimates = channel.unary_stream(
                 '/deniable.v1.EstimateService/WatchEstimates',
                 request_serializer=deniable_dot_v1_dot_estimate__service__pb2.WatchEstimatesRequest.SerializeToString,
@@ -118,6 +123,14 @@ class EstimateServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListComparisons(self, request, context):
+        """By how much the answers of one metric, or of all, differ from those of another window, another segment or a
+        baseline, and how sure that is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchEstimates(self, request, context):
         """The answers of all metrics of a collection over a window, again whenever they have changed.
         """
@@ -157,6 +170,11 @@ def add_EstimateServiceServicer_to_server(servicer, server):
                     servicer.GetOverview,
                     request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewRequest.FromString,
                     response_serializer=deniable_dot_v1_dot_estimate__service__pb2.GetOverviewResponse.SerializeToString,
+            ),
+            'ListComparisons': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListComparisons,
+                    request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsRequest.FromString,
+                    response_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsResponse.SerializeToString,
             ),
             'WatchEstimates': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchEstimates,
@@ -327,6 +345,33 @@ class EstimateService(object):
             '/deniable.v1.EstimateService/GetOverview',
             deniable_dot_v1_dot_estimate__service__pb2.GetOverviewRequest.SerializeToString,
             deniable_dot_v1_dot_estimate__service__pb2.GetOverviewResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListComparisons(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/deniable.v1.EstimateService/ListComparisons',
+            deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsRequest.SerializeToString,
+            deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -57,6 +57,14 @@ class EstimateServiceStub:
     ]
     """The answers of all metrics of a collection over a window, and how they have come about."""
 
+    ListComparisons: grpc.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListComparisonsRequest,
+        deniable.v1.estimate_service_pb2.ListComparisonsResponse,
+    ]
+    """By how much the answers of one metric, or of all, differ from those of another window, another segment or a
+    baseline, and how sure that is.
+    """
+
     WatchEstimates: grpc.UnaryStreamMultiCallable[
         deniable.v1.estimate_service_pb2.WatchEstimatesRequest,
         deniable.v1.estimate_service_pb2.WatchEstimatesResponse,
@@ -101,6 +109,14 @@ class EstimateServiceAsyncStub:
         deniable.v1.estimate_service_pb2.GetOverviewResponse,
     ]
     """The answers of all metrics of a collection over a window, and how they have come about."""
+
+    ListComparisons: grpc.aio.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListComparisonsRequest,
+        deniable.v1.estimate_service_pb2.ListComparisonsResponse,
+    ]
+    """By how much the answers of one metric, or of all, differ from those of another window, another segment or a
+    baseline, and how sure that is.
+    """
 
     WatchEstimates: grpc.aio.UnaryStreamMultiCallable[
         deniable.v1.estimate_service_pb2.WatchEstimatesRequest,
@@ -158,6 +174,16 @@ class EstimateServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[deniable.v1.estimate_service_pb2.GetOverviewResponse, collections.abc.Awaitable[deniable.v1.estimate_service_pb2.GetOverviewResponse]]:
         """The answers of all metrics of a collection over a window, and how they have come about."""
+
+    @abc.abstractmethod
+    def ListComparisons(
+        self,
+        request: deniable.v1.estimate_service_pb2.ListComparisonsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[deniable.v1.estimate_service_pb2.ListComparisonsResponse, collections.abc.Awaitable[deniable.v1.estimate_service_pb2.ListComparisonsResponse]]:
+        """By how much the answers of one metric, or of all, differ from those of another window, another segment or a
+        baseline, and how sure that is.
+        """
 
     @abc.abstractmethod
     def WatchEstimates(

@@ -1,5 +1,6 @@
 // Which page this is.
 import { ask } from "./api.js";
+import { changesPage } from "./changes.js";
 import { h, swap } from "./dom.js";
 import { healthPage } from "./health.js";
 import { metricPage } from "./metric.js";
@@ -31,12 +32,13 @@ function titled(collections) {
 
 function show(collections, main) {
   const [, section, title, metric] = location.pathname.split("/").map(decodeURIComponent);
-  const current = section === "c" ? title : section === "" ? collections[0]?.title : null;
+  const current = section === "c" || section === "changes" ? title : section === "" ? collections[0]?.title : null;
   navigation(collections, current, section === "health");
   if (section === "health") return healthPage(main);
   const collection = collections.find((own) => own.title === current || own.digest === current);
   if (!collections.length) return swap(main, problem("No collection is served", "Start the aggregator with one: deniable serve metrics.toml"));
   if (!collection) return swap(main, problem("No such collection", `“${current}” is not served here. There is: ${collections.map((own) => own.title).join(", ")}.`));
+  if (section === "changes") return changesPage(collection, collection.title, main);
   if (!metric) return overview(collection, collection.title, main);
   const info = collection.metrics.find((own) => own.name === metric);
   if (!info) return swap(main, problem("No such metric", `${collection.title} does not ask “${metric}”.`));

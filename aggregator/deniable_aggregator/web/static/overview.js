@@ -1,5 +1,6 @@
 // A collection at a glance: a card a metric.
 import { ask } from "./api.js";
+import { asked, chip } from "./changed.js";
 import { spark } from "./charts.js";
 import { Choices } from "./choices.js";
 import { h, plural, say, swap } from "./dom.js";
@@ -24,18 +25,23 @@ export function overview(collection, title, main) {
   return live.now();
 
   async function refresh() {
-    const { content, changed } = await ask(`collections/${title}/overview?${choices.parameters({ rows: 8 })}`);
+    const [{ content, changed }, differences] = await Promise.all([
+      ask(`collections/${title}/overview?${choices.parameters({ rows: 8 })}`),
+      asked(title, choices.parameters({ rows: 1 })),
+    ]);
     const base = `/c/${title}/`;
     choices.newest(content.estimates[0]?.lastEpoch);
-    if (!changed && shown.size) return;
+    if (!changed && !differences.changed && shown.size) return;
     describe(content.estimates);
+    const compared = new Map(differences.content.comparisons.map((own) => [own.metric, own]));
     const infos = new Map(collection.metrics.map((info) => [info.name, info]));
     const items = content.estimates.map((estimate, place) => {
       const trend = content.trends[place];
-      const made = JSON.stringify([estimate, trend, choices.suffix]);
+      const found = chip(compared.get(estimate.metric), collection.epochSeconds);
+      const made = JSON.stringify([estimate, trend, choices.suffix, found?.textContent]);
       const before = shown.get(estimate.metric);
       if (before?.made === made) return before.item;
-      const item = h("li", { class: "card" }, ...card(estimate, trend, infos.get(estimate.metric), collection, base + estimate.metric + choices.suffix));
+      const item = h("li", { class: "card" }, ...card(estimate, trend, infos.get(estimate.metric), collection, base + estimate.metric + choices.suffix, found));
       shown.set(estimate.metric, { made, item });
       return item;
     });
@@ -52,15 +58,17 @@ export function overview(collection, title, main) {
     const text = first
       ? `${windowName(first, seconds)}. Intervals of ${percentOf(first.confidence)} about ${first.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}. `
       : "";
-    swap(about, `${text}A device spends at most epsilon ${+collection.budgetEpoch.toFixed(4)} ${seconds === 3600 ? "an" : "a"} ${epochWord(seconds)}. Asked by ${collection.owner}.`);
+    const ranked = h("a", { href: `/changes/${title}${choices.suffix}` }, "What has changed");
+    swap(about, ranked, `. ${text}A device spends at most epsilon ${+collection.budgetEpoch.toFixed(4)} ${seconds === 3600 ? "an" : "a"} ${epochWord(seconds)}. Asked by ${collection.owner}.`);
   }
 }
 
-function card(estimate, trend, info, collection, link) {
+function card(estimate, trend, info, collection, link, found) {
   return [
     h("h2", {}, h("a", { href: link, id: `card-${estimate.metric}` }, estimate.metric)),
     h("p", { class: "asked" }, info.description),
     ...body(estimate, info),
+    found,
     ...line(estimate.metric, trend, collection),
     h(
       "p",

@@ -1,0 +1,201 @@
+"""Changes: what has changed between two windows, two segments, or since a baseline; asked of an analyst.
+
+words:
+  before   what is compared with: by default as many epochs as the window has, right before it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from deniable import Collection, Metric
+from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, against, compared
+from deniable_aggregator.analysis.discoveries import found
+from deniable_aggregator.analysis.prices import estimating
+from deniable_aggregator.analysis.query import Analyst, Query
+from deniable_aggregator.analysis.turns import SLICE, Turn
+from deniable_aggregator.answers import Measure, RowId, headings
+
+__all__ = ["RATE", "SIDES_TIMES", "Before", "Changed", "Found", "changes", "sides_of"]
+
+SIDES_TIMES = 4
+"""What is to be known of a side takes as much as so many estimates of it, at the most."""
+RATE = 0.05
+"""The false discovery rate, unless another one is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a query's window is compared with."""
+
+    last_epoch: int | None = None
+    """Its last epoch; None: the one before the query's window begins, or with another segment the same window."""
+    epochs: int | None = None
+    """How many epochs it has; None: as many as the query's window."""
+    segment: Mapping[str, str] | None = None
+    """Values of segments, by name; None: those of the query."""
+    baseline: Mapping[RowId, float] | None = None
+    """Instead of all that, numbers that are known without an error; without a series they are of the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A comparison, and what it is about."""
+
+    collection: Collection
+    metric: Metric
+    windows: tuple[range, range]
+    """Before and after; a baseline has the window that is compared with it."""
+    segments: tuple[Mapping[str, str], Mapping[str, str]]
+    """Before and after."""
+    comparison: Comparison
+    rows: tuple[tuple[tuple[Change, bool], ...], ...]
+    """Of each series the changes that were asked for, and whether each is found."""
+    fixed: bool
+    """Whether it is compared with a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that is told together."""
+
+    changed: list[Changed]
+    rate: float
+    """The false discovery rate of what is found."""
+    looked_at: int
+    """Among how many rows it was looked for."""
+
+
+async def changes(
+    analyst: Analyst,
+    collection: str,
+    query: Query,
+    before: Before,
+    devices: Devices = UNKNOWN,
+    metric: str | None = None,
+    rate: float = RATE,
+    turn: Turn | None = None,
+) -> Found:
+    """What has changed in one metric, or in all of them."""
+    turn = turn or analyst.turns.own()
+    about = analyst.catalog.collection(collection)
+    metrics = analyst.metrics(about, metric)
+    if before.baseline is not None and (metric is None or not before.baseline):
+        raise ValueError("a baseline is of one metric, and has at least one number")
+    other, asked = await sides_of(analyst, collection, query, before)
+    if _disjoint(asked.segment, other.segment) and devices.changed is None:
+        devices = OTHERS
+    sides = _Sides(analyst, collection, (other, asked), before.baseline, devices)
+    told = [await sides.changed(about, each, turn) for each in metrics]
+    return _found(told, query.rows, rate)
+
+
+async def sides_of(analyst: Analyst, collection: str, query: Query, before: Before) -> tuple[Query, Query]:
+    """The queries of both sides, with their last epochs; a ValueError where both have the same reports."""
+    asked = replace(query, last_epoch=(await analyst.window(collection, query)).stop - 1)
+    if before.baseline is not None:
+        return asked, asked
+    await analyst.window(
+        collection, replace(asked, segment=before.segment or {})
+    )  # where it is not known, that is said
+    return _earlier(asked, before), asked
+
+
+def _earlier(asked: Query, before: Before) -> Query:
+    assert asked.last_epoch is not None
+    last, first = asked.last_epoch, asked.last_epoch - asked.epochs + 1
+    segment = asked.segment if before.segment is None else before.segment
+    usual = last if dict(segment) != dict(asked.segment) else first - 1
+    own = usual if before.last_epoch is None else before.last_epoch
+    if own < 0:
+        raise ValueError(f"there is no epoch before a window of {asked.epochs} that ends with epoch {last}")
+    other = replace(asked, last_epoch=own, epochs=before.epochs or asked.epochs, segment=segment)
+    start, end = max(first, own - other.epochs + 1), min(last, own)
+    if start <= end and not _disjoint(segment, asked.segment):
+        raise ValueError(
+            f"both sides have the reports of epochs {start} to {end}: there is nothing to compare in them"
+        )
+    return other
+
+
+def _disjoint(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether no device is in both segments."""
+    return any(name in other and other[name] != value for name, value in one.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What is compared, as far as it is the same for all metrics."""
+
+    analyst: Analyst
+    collection: str
+    queries: tuple[Query, Query]
+    """Before and after."""
+    baseline: Mapping[RowId, float] | None
+    devices: Devices
+
+    async def changed(self, about: Collection, metric: Metric, turn: Turn) -> Changed:
+        other, asked = self.queries
+        levels = asked.confidence, asked.target
+        after = await self.analyst.counters(self.collection, asked, metric, turn)
+        if self.baseline is not None:
+            first = headings(metric)[0].name
+            fixed = {RowId(where.series or first, where.key): value for where, value in self.baseline.items()}
+            comparison = await _made(lambda: against(metric, fixed, after, *levels), metric, len(after), turn)
+        else:
+            before = await self.analyst.counters(self.collection, other, metric, turn)
+            epochs = len(before) + len(after)
+            comparison = await _made(
+                lambda: compared(metric, before, after, *levels, self.devices), metric, epochs, turn
+            )
+        windows = _window(other), _window(asked)
+        return Changed(
+            about, metric, windows, (other.segment, asked.segment), comparison, (), self.baseline is not None
+        )
+
+
+def _window(query: Query) -> range:
+    assert query.last_epoch is not None
+    return range(max(0, query.last_epoch - query.epochs + 1), query.last_epoch + 1)
+
+
+async def _made(make: Callable[[], Comparison], metric: Metric, epochs: int, turn: Turn) -> Comparison:
+    work = SIDES_TIMES * estimating(metric, epochs)
+    made = await asyncio.to_thread(make) if work > SLICE else make()
+    await turn.did(work)
+    return made
+
+
+def _found(told: Sequence[Changed], most: int, rate: float) -> Found:
+    """What is found among all rows but totals: these change with the number of reports, whatever devices say."""
+    rows = [
+        (heading.measure is Measure.TOTAL, change)
+        for own in told
+        for heading, changes in own.comparison.series
+        for change in changes
+    ]
+    chances = [math.nan if total else change.p_value for total, change in rows]
+    flags = iter(found(chances, rate))
+    marked = [
+        replace(
+            own,
+            rows=tuple(_most([(change, next(flags)) for change in rows], most) for _, rows in own.comparison.series),
+        )
+        for own in told
+    ]
+    return Found(marked, rate, sum(not math.isnan(each) for each in chances))
+
+
+def _most(rows: list[tuple[Change, bool]], most: int) -> tuple[tuple[Change, bool], ...]:
+    """All, or those that differ most certainly."""
+    if not most or len(rows) <= most:
+        return tuple(rows)
+
+    def certain(row: tuple[Change, bool]) -> tuple[bool, float, float]:
+        chance = row[0].p_value
+        return math.isnan(chance), chance, -abs(row[0].value)
+
+    return tuple(sorted(rows, key=certain)[:most])

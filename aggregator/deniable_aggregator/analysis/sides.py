@@ -1,0 +1,145 @@
+"""Sides: what a comparison has to know of an answer besides its intervals, from the counters of its window.
+
+words:
+  side        one of the two answers that are compared
+  reach       how far an interval goes from its estimate, down or up; squares of reaches add up as variances do
+  values, kept, anew
+              the parts of a side's variance that are of the values of its devices; of all that these bring along,
+              values and remembered noise; and of what is randomised anew for every report
+
+An end of an interval that only says what is possible at all (no share is below 0) has no reach of its own: there the
+standard error counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric, linkage
+from deniable_aggregator.analysis.windows import (
+    Counters,
+    Windowed,
+    added,
+    reports_of,
+    shared_parts,
+    spreads,
+    windowed,
+)
+from deniable_aggregator.answers import Estimate, Keys, Target, anew, ends, values_vary
+
+__all__ = ["Side", "exactly", "of_columns", "quantile", "side"]
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two answers, and of what it is uncertain; squares are of reaches, down and up, of every row."""
+
+    windowed: Windowed
+    """The answer, with intervals as wide as the window asks for."""
+    whole: _Floats
+    """The squares of the intervals' own reaches."""
+    anew: _Floats
+    """What of them is of randomising anew for every report, at most."""
+    values: _Floats
+    """What of them is of the devices' values, at most."""
+    devices: _Floats
+    """For each row how many different devices there are, if there are as few as can be."""
+    farthest: _Floats
+    """For each row the square of the reach if all that devices differ by were the whole of what is possible."""
+
+    @property
+    def estimate(self) -> Estimate:
+        """The answer."""
+        return self.windowed.estimate
+
+
+def side(
+    metric: Metric,
+    epochs: Sequence[Sequence[Counters]],
+    confidence: float = 0.95,
+    target: Target = Target.POPULATION,
+    keys: Keys | None = None,
+) -> Side:
+    """One side, from each epoch's counters of the metric's columns; of rows that are found, or of these `keys`."""
+    found = windowed(metric, epochs, confidence, target, keys)
+    estimate, columns = found.estimate, added(epochs)
+    whole = _squares(metric, estimate)
+    farthest = (quantile(confidence) * np.diff(ends(metric, estimate), axis=0)[0]) ** 2
+    if not estimate.reports:
+        nothing = np.zeros(len(estimate.rows))
+        return Side(found, whole, whole, np.zeros(whole.shape), nothing, farthest)
+    spread = of_columns(metric, estimate, spreads(metric, epochs))
+    counted = [reports_of(column.shape, own) for column, own in zip(metric.columns, columns, strict=True)]
+    reports = of_columns(metric, estimate, counted)
+    values = np.zeros(whole.shape)
+    if target is Target.POPULATION:
+        parts = shared_parts(metric, columns, estimate, spreads(metric, epochs)).max(axis=0)
+        devices = reports / spread if metric.memoize else _devices(metric, epochs)
+        most = quantile(confidence) ** 2 * values_vary(metric, estimate) / devices
+        values = np.minimum(whole * _kept(parts, spread), most)
+    return Side(found, whole, _anew(metric, epochs, found, spread), values, reports / spread, farthest)
+
+
+def exactly(estimate: Estimate) -> Side:
+    """A side that is known without an error."""
+    nothing = np.zeros((2, len(estimate.rows)))
+    alone = nothing[0] + max(estimate.reports, 1)
+    return Side(Windowed(estimate, estimate.reports), nothing, nothing, nothing, alone, nothing[0])
+
+
+def quantile(confidence: float) -> float:
+    """How many standard errors a normal interval reaches."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def of_columns(metric: Metric, estimate: Estimate, numbers: Sequence[float]) -> _Floats:
+    """What is known of each column, for each row: it is of a column of its own, or of the only one."""
+    if len(metric.columns) == len(estimate.rows):
+        return np.array(numbers, dtype=np.float64)
+    return np.full(len(estimate.rows), float(max(numbers)))
+
+
+def _devices(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> float:
+    """How many devices the reports of all columns are of, if the same report in every epoch."""
+    pairs = [zip(metric.columns, epoch, strict=True) for epoch in epochs]
+    sizes = [sum(reports_of(column.shape, own) for column, own in epoch) for epoch in pairs]
+    return sum(sizes) ** 2 / sum(map(math.sqrt, sizes)) ** 2
+
+
+def _kept(parts: _Floats, spread: _Floats) -> _Floats:
+    """The part of a window's variance that is kept, from the part of a report's."""
+    kept: _Floats = parts * spread / (1 + parts * (spread - 1))
+    return kept
+
+
+def _anew(metric: Metric, epochs: Sequence[Sequence[Counters]], found: Windowed, spread: _Floats) -> _Floats:
+    """What of the squares is of randomising anew: an interval about just the devices that reported has nothing else,
+    but for what these remember."""
+    estimate, whole = found.estimate, _squares(metric, found.estimate)
+    if linkage.repeats(metric):
+        return np.zeros(whole.shape)
+    if not metric.memoize:
+        own = windowed(metric, epochs, estimate.confidence, Target.REPORTING, estimate.keys).estimate
+        return np.minimum(_squares(metric, own), whole)
+    sampled = windowed(metric, epochs, estimate.confidence, Target.POPULATION, estimate.keys).estimate
+    parts = anew(metric, added(epochs), sampled)
+    return np.minimum(_squares(metric, sampled) * (1 - _kept(1 - parts, spread)), whole)
+
+
+def _squares(metric: Metric, estimate: Estimate) -> _Floats:
+    """The squares of the reaches of all rows, down and up."""
+    z, squares = quantile(estimate.confidence), np.zeros((2, len(estimate.rows)))
+    for place, (row, least, most) in enumerate(zip(estimate.rows, *ends(metric, estimate), strict=True)):
+        own = 0.0 if math.isnan(row.std_error) else z * row.std_error
+        down = max(row.value - row.low, own if row.low <= least else 0.0, 0.0)
+        up = max(row.high - row.value, own if row.high >= most else 0.0, 0.0)
+        squares[:, place] = down**2, up**2
+    return squares

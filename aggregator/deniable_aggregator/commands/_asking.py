@@ -1,0 +1,75 @@
+"""What commands share that ask a running aggregator: where it is, who asks, and in which form they are told."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable import Credentials
+from deniable_aggregator.commands._command import ENDPOINT, Parser, UsageError, positive
+
+if TYPE_CHECKING:
+    from deniable_aggregator.telling.tables import Table
+
+__all__ = ["add_asking", "credentials", "pairs", "write"]
+
+
+def add_asking(parser: Parser) -> None:
+    """Which aggregator is asked for which collection, and the form of what it says."""
+    parser.add_argument("--endpoint", default=ENDPOINT, help="the aggregator (%(default)s)")
+    parser.add_argument("--collection", default="", help="name or digest; needed where there are several")
+    parser.add_argument("--last", type=positive, default=1, metavar="N", help="add up the last N epochs (1)")
+    parser.add_argument("--last-epoch", type=positive, metavar="EPOCH", help="and end with this one (the newest)")
+    parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
+    parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
+    parser.add_argument("--target", choices=("population", "reporting"), default="population")
+    parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
+    parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="speak TLS, and trust these certificates (PEM)")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="a bearer token that is good for reading")
+
+
+def pairs(option: str, texts: Iterable[str], example: str) -> dict[str, str]:
+    """Names with what stands behind their last equals sign."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=") if option == "--baseline" else text.partition("=")
+        if not equals:
+            raise UsageError(f"{option} takes {example}, not {text!r}")
+        found[name] = value
+    return found
+
+
+def credentials(options: argparse.Namespace) -> Credentials | None:
+    """What is shown to the aggregator."""
+    if not options.tls_ca and not options.token_file:
+        return None
+    roots = options.tls_ca.read_bytes() if options.tls_ca else None
+    return Credentials(roots, token=options.token_file.read_text().strip() if options.token_file else None)
+
+
+def write(found: Table, options: argparse.Namespace, table: Callable[[Any], str]) -> None:
+    """In the form that is asked for: as a table for people, or as a file for programs."""
+    forms: dict[str, Callable[[Table], bytes]] = {
+        "table": lambda found: f"{table(found)}\n".encode(),
+        "json": lambda found: f"{found.to_json()}\n".encode(),
+        "csv": lambda found: found.to_csv().encode(),
+        "parquet": _parquet,
+    }
+    content = forms[options.format](found)
+    if options.output:
+        options.output.write_bytes(content)
+    elif options.format == "parquet" and sys.stdout.isatty():
+        raise UsageError("parquet is not for a terminal: --output FILE")
+    else:
+        sys.stdout.buffer.write(content)
+
+
+def _parquet(found: Table) -> bytes:
+    try:
+        return found.to_parquet()
+    except ImportError as error:
+        raise UsageError("parquet needs pyarrow: pip install 'deniable-aggregator[parquet]'") from error

@@ -1,0 +1,219 @@
+"""Comparisons of a running aggregator: over gRPC, HTTP, in Python and at a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.json_format import Parse
+
+from deniable import Collection
+from deniable.v1 import estimate_service_pb2 as pb
+from deniable.v1 import estimate_service_pb2_grpc
+from deniable_aggregator import Reader, RemoteError
+from deniable_aggregator.analysis.changes import SIDES_TIMES
+from deniable_aggregator.analysis.prices import Price
+from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS
+from support.commands import told
+from support.site import Running, running
+from support.waiting import PATIENCE
+from web.test_api import ask
+
+TODAY = 20_000
+COLLECTION = Collection.loads(
+    """
+[collection]
+name = "editor"
+epoch = "1d"
+owner = "telemetry@example.org"
+[budget]
+epoch = 5.0
+[segments]
+platform = ["linux", "windows"]
+[metrics.dark]
+kind = "boolean"
+description = "The dark theme is on"
+epsilon = 1.0
+[metrics.minutes]
+kind = "number"
+description = "Minutes in the foreground"
+range = [0, 480]
+unit = "minutes"
+epsilon = 1.0
+mechanism = "laplace"
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def aggregator() -> Iterator[Running]:
+    """A week in which the dark theme spreads, after a week in which it did not; a little more so on windows."""
+    with running(COLLECTION) as started:
+        for ago in range(14):
+            for segment in (0, 1):
+                yes = 500 + (50 if ago < 7 else 0) + 10 * segment
+                counters = {"dark": [1_000 - yes, yes], "minutes": [1000, 700_000, 510_000_000, 0]}
+                started.put(COLLECTION, TODAY - ago, counters, segment, batches=10)
+        yield started
+
+
+@pytest.fixture
+def reader(aggregator: Running) -> Iterator[Reader]:
+    """Asks it."""
+    with Reader(aggregator.endpoint) as reader:
+        yield reader
+
+
+def asked(aggregator: Running, path: str, **headers: str) -> Any:
+    """What the API says of a question about the last of the days."""
+    joint = "&" if "?" in path else "?"
+    url = f"{aggregator.url}/api/v1/collections/editor/comparisons{path}{joint}last_epoch={TODAY}"
+    return ask(url, **headers)
+
+
+def test_a_week_is_compared_with_the_week_before(reader: Reader) -> None:
+    """The dark theme has spread, and is found; minutes have not changed, and are not."""
+    rows = {row["metric"]: row for row in reader.compare(last=7, last_epoch=TODAY) if row["series"] != "total"}
+    dark = rows["dark"]
+    assert dark["difference"] == pytest.approx(0.05 / (2 * 0.7310585786 - 1), rel=1e-6)
+    assert dark["found"]
+    assert dark["p_value"] < 0.001
+    assert 0 < dark["low"] < dark["difference"] < dark["high"]
+    assert dark["text"] == "+10.82 points"
+    assert dark["ratio_low"] < dark["after"] / dark["before"] == pytest.approx(dark["ratio"])
+    assert (dark["reports"], dark["before_reports"]) == (14_000, 14_000)
+    assert (dark["start"] - dark["before_end"]).days == 0
+    assert (rows["minutes"]["difference"], rows["minutes"]["found"]) == (0, False)
+
+
+def test_what_is_known_of_the_devices_makes_intervals_narrower(reader: Reader) -> None:
+    """Nothing known, others, the same."""
+    widths = []
+    known: list[dict[str, Any]] = [{}, {"apart": True}, {"changed": 0.0}]
+    for own in known:
+        (dark,) = reader.compare("dark", last=7, last_epoch=TODAY, **own)
+        widths.append(dark["high"] - dark["low"])
+    assert widths[0] > widths[1] > widths[2]
+    with pytest.raises(RemoteError, match="not both"):
+        reader.compare("dark", last_epoch=TODAY, apart=True, changed=0.1)
+
+
+def test_segments_of_one_window_have_devices_of_their_own(reader: Reader) -> None:
+    """So that needs not be said."""
+    platforms: dict[str, Any] = {"before": {"segment": {"platform": "linux"}}, "segment": {"platform": "windows"}}
+    (plain,) = reader.compare("dark", last=7, last_epoch=TODAY, **platforms)
+    (said,) = reader.compare("dark", last=7, last_epoch=TODAY, apart=True, **platforms)
+    assert plain == said
+    assert (plain["segment"], plain["before_segment"]) == ("platform=windows", "platform=linux")
+    assert plain["start"] == plain["before_start"]
+    assert plain["difference"] == pytest.approx(0.01 / (2 * 0.7310585786 - 1), rel=1e-6)
+
+
+def test_a_baseline_is_a_number_that_is_known(reader: Reader) -> None:
+    """The estimate's own error is all there is."""
+    (dark,) = reader.compare("dark", last_epoch=TODAY, baseline={"yes": 0.25})
+    (estimate,) = reader.estimates("dark", last_epoch=TODAY)
+    assert dark["difference"] == pytest.approx(estimate["value"] - 0.25)
+    assert (dark["low"], dark["before_reports"]) == (pytest.approx(estimate["low"] - 0.25), 0)
+    for wrong, words in (({"no": 0.2}, "no row shares/no"), ({"yes": 0.2}, "a baseline is of one metric")):
+        with pytest.raises(RemoteError, match=words):
+            reader.compare("dark" if "no" in wrong else "", last_epoch=TODAY, baseline=wrong)
+
+
+@pytest.mark.parametrize(
+    "path", ["?last=7", "/dark?last=7&with=3", "/dark?with.platform=linux&segment.platform=windows"]
+)
+def test_json_is_the_message_and_csv_the_table(aggregator: Running, path: str) -> None:
+    """Nothing more, nothing less; and unchanged for who asks again."""
+    answer = asked(aggregator, path)
+    message = Parse(answer.body, pb.ListComparisonsResponse())
+    assert message.comparisons
+    assert asked(aggregator, path, If_None_Match=answer.headers["ETag"]).status == 304
+    head, question, choices = path.partition("?")
+    rows = list(csv.DictReader(io.StringIO(asked(aggregator, f"{head}.csv{question}{choices}").body)))
+    assert list(rows[0]) == list(CHANGE_COLUMNS)
+    told_keys = [row.key for own in message.comparisons for series in own.series for row in series.changes]
+    assert [row["key"] for row in rows] == told_keys
+
+
+def test_an_answer_changes_with_the_window_before(aggregator: Running) -> None:
+    """Its tag is of both sides."""
+    path = "/dark?with_last_epoch=19000&apart=true&rate=0.1"
+    tag = asked(aggregator, path).headers["ETag"]
+    aggregator.put(COLLECTION, 19_000, {"dark": [400, 600]}, 0, batches=10)
+    again = asked(aggregator, path, If_None_Match=tag)
+    assert again.status == 200
+    assert again.headers["ETag"] != tag
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("?with=7&last=3&with_last_epoch=19999", 400, "both sides have the reports of epochs 19998 to 19999"),
+        ("/dark?changed=2", 400, "lies between 0 and 1"),
+        ("/dark?changed=much", 400, "changed is a number between 0 and 1"),
+        ("/dark?apart=yes", 400, "true or false"),
+        ("/dark?rate=7", 400, "a false discovery rate lies between 0 and 1"),
+        ("/dark?with=7&baseline.yes=0.3", 400, "not with both"),
+        ("/dork", 404, "did you mean"),
+        ("/dark?other=1", 400, "no parameter"),
+        ("/dark?with.platform=mac", 404, "no segment platform=mac"),
+    ],
+)
+def test_what_can_not_be_compared_is_said(aggregator: Running, path: str, status: int, words: str) -> None:
+    """One reason, in words."""
+    answer = asked(aggregator, path)
+    assert answer.status == status, answer.body
+    assert words in answer.json["error"]["message"]
+
+
+def test_parameters_of_comparisons_are_of_comparisons_alone(aggregator: Running) -> None:
+    """Elsewhere they are unknown."""
+    answer = ask(f"{aggregator.url}/api/v1/collections/editor/estimates/dark?with=3")
+    assert (answer.status, "no parameter 'with'" in answer.body) == (400, True)
+
+
+def test_the_price_is_that_of_both_windows() -> None:
+    """Counted before anything is read, and no less than what is done: each side takes a few estimates."""
+    metrics = list(COLLECTION.metrics.values())
+    assert Price(COLLECTION, metrics, 14, times=SIDES_TIMES).counters > 3 * Price(COLLECTION, metrics, 7).counters
+
+
+def test_grpc_says_what_is_compared(aggregator: Running) -> None:
+    """With the windows, and how many rows were looked at: totals are none of them."""
+    with grpc.insecure_channel(aggregator.endpoint) as channel:
+        service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
+        request = pb.ListComparisonsRequest(query=pb.Query(epochs=7, last_epoch=TODAY, rows=1))
+        answer = service.ListComparisons(request, timeout=PATIENCE)
+    assert (answer.looked_at, answer.false_discovery_rate) == (3, 0.05)
+    dark = next(own for own in answer.comparisons if own.metric == "dark")
+    assert (dark.before.first_epoch, dark.before.last_epoch) == (TODAY - 13, TODAY - 7)
+    assert (dark.after.first_epoch, dark.after.last_epoch) == (TODAY - 6, TODAY)
+    assert not dark.apart
+    assert not dark.HasField("changed")
+
+
+def test_the_command_shows_a_table_and_writes_files(aggregator: Running) -> None:
+    """`deniable compare METRIC --last 7 --with 7`, two segments, a baseline."""
+    where = ("--endpoint", aggregator.endpoint, "--last-epoch", str(TODAY))
+    shown = told("compare", "dark", "--last", "7", "--with", "7", *where).stdout.splitlines()
+    assert shown[0].split() == ["answer", "before", "after", "difference", "interval", "ratio", "p-value", "found"]
+    assert "+10.82 points" in shown[2]
+    assert shown[2].endswith("yes")
+    rows = json.loads(told("compare", *where, "--last", "7", "--format", "json", "--apart").stdout)
+    assert {row["metric"] for row in rows} == {"dark", "minutes"}
+    both = told(
+        "compare", "dark", *where, "--segments", "platform=linux", "platform=windows", "--format", "csv"
+    ).stdout
+    assert "platform=linux" in both
+    assert "+2.16 points" in both
+    fixed = told("compare", "dark", *where, "--baseline", "yes=0.25", "--format", "json").stdout
+    assert json.loads(fixed)[0]["before"] == 0.25
+    for wrong in (("--baseline", "yes"), ("--baseline", "yes=much"), ("--segments", "linux", "windows")):
+        failed = told("compare", "dark", *where, *wrong)
+        assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
