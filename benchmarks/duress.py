@@ -50,6 +50,11 @@ stored**. Ratios are medians of {rounds} rounds' ratios, with the lowest and the
 |---|---|---|---|---|---|
 {figures}
 
+- *calls a second*: calls come one by one at moments that are drawn, as those of devices do that know nothing of each
+  other; *20 at once*: a hundred times a second 20 together, which is how h2load paces 20 connections. p99 against
+  bare depends on that more than on anything: where calls come together they wait for each other at a bare server, too
+- *the floor*: a server that answers a call once its id is in a store, synced to disk, and does nothing else: it
+  checks nothing and adds up nothing. What comes while the store is at work goes there together
 - *two loops beside*: another program runs an endless loop on each processor
 - *half the time*: all processes of the server are stopped for 50 of every 100 milliseconds, as a quota stops them
 - *a slow store*: the store answers 10 milliseconds later
@@ -76,6 +81,7 @@ class Strait:
     connections: int = 40
     streams: int = 10
     pace: float = 0.0
+    together: int = 1
     calls: float = 1.0
     """As a share of the usual number."""
     beside: str = ""
@@ -95,7 +101,11 @@ STRAITS = (
     Strait("a slow store", 1.0, 1.0, server="slow 1"),
     Strait("dear flushes", 0.9, server="dear 1"),
     Strait("200 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=100, pace=200, calls=0.05),
+    Strait("200 calls a second: the floor", server="floor 1", connections=20, streams=100, pace=200, calls=0.05),
     Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=100, pace=2000, calls=0.3),
+    Strait("2,000 calls a second: the floor", server="floor 1", connections=20, streams=100, pace=2000, calls=0.3),
+    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 2.5, connections=20, streams=100, pace=2000,
+           together=20, calls=0.3),
     Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, connections=20, streams=100, pace=2000,
            calls=0.3, beside="loops"),
 )  # fmt: skip
@@ -160,6 +170,10 @@ def _beside(strait: Strait, server: Running) -> AbstractContextManager[None]:
     return _quota(server) if strait.beside else nullcontext()
 
 
+def _is_aggregator(server: str) -> bool:
+    return not server.startswith(("bare", "floor"))
+
+
 def _bodies(size: int) -> tuple[str, ...]:
     """Messages of devices with answers of their own, in hex."""
     found = []
@@ -184,7 +198,8 @@ class _Servers:
         server = self._running.get(name) or self._start(name, bodies)
         with _beside(strait, server):
             before = server.cpu_seconds()
-            made = Calls(server.port, calls, bodies, strait.connections, strait.streams, strait.pace)
+            made = Calls(server.port, calls, bodies, strait.connections, strait.streams, strait.pace,
+                         strait.together)  # fmt: skip
             seen = made.run()
             cpu = server.cpu_seconds() - before
         self.acknowledged[name] += seen.acknowledged
@@ -193,7 +208,7 @@ class _Servers:
 
     def stored(self) -> int:
         """How many batches all aggregators' stores remember; after they have ended."""
-        names = [name for name in self._running if not name.startswith("bare")]
+        names = [name for name in self._running if _is_aggregator(name)]
         return sum(asyncio.run(counted(self._room / name.replace(" ", "-"), COLLECTION.digest)) for name in names)
 
     def _start(self, name: str, bodies: tuple[str, ...]) -> Running:
@@ -219,7 +234,7 @@ def _run(straits: tuple[Strait, ...], rounds: int, scale: float) -> tuple[Rounds
                     seen = {name: servers.load(name, strait, bodies[strait.size], calls) for name in names}
                     found[strait.name].append((seen[strait.server], seen[strait.bare]))
                     sys.stderr.write(f"round {number + 1} of {rounds}: {strait.name}\n")
-        acknowledged = sum(count for name, count in servers.acknowledged.items() if not name.startswith("bare"))
+        acknowledged = sum(count for name, count in servers.acknowledged.items() if _is_aggregator(name))
         return found, acknowledged, servers.stored()
 
 

@@ -1,6 +1,8 @@
 """Servers for loads whose calls all differ: python -m benchmarks.duress_servers KIND DIRECTORY WORKERS [TLS]
 
     bare  answers, and does nothing else
+    floor answers once the id of the call is in an embedded store, synced to disk, and does nothing else; ids that
+          come while the store is at work go there together
     own   the aggregator as it is, on an embedded store
     dear  the same, whose flushes cost three times their processor time
     slow  the same as own, on a store that answers ten milliseconds later, as one with a slow disk does
@@ -30,6 +32,7 @@ from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
 from deniable_aggregator.store import Durability, EmbeddedStore, EpochKey, Store
+from deniable_aggregator.store.links import Link, link_to
 
 __all__ = ["DATA", "counted", "dear", "plain"]
 
@@ -133,15 +136,59 @@ def _serve(kind: str, directory: Path, number: int, access: Access) -> None:
         behind.end()
 
 
-async def _bare(directory: Path, number: int, access: Access, port: int) -> None:
-    async def answer(_message: bytes, _context: object) -> bytes:
+class _Ids:
+    """Ids on their way into a store."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._waiting: list[bytes] = []
+        self._stored: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def answer(self, message: bytes, _context: object) -> bytes:
+        """Answer when the id is stored. A message begins with the tag and the length of its id."""
+        if self._stored is None:
+            self._stored = asyncio.get_running_loop().create_future()
+        self._waiting.append(message[2:18])
+        if self._task is None:
+            self._task = asyncio.create_task(self._store())
+        await self._stored
         return b""
 
+    async def _store(self) -> None:
+        while self._stored:
+            ids, self._waiting, stored, self._stored = self._waiting, [], self._stored, None
+            await self._link.ask(b"", ("SADD", b"ids", *ids))
+            stored.set_result(None)
+        self._task = None
+
+
+async def _listening(answer: Any, access: Access, port: int) -> tuple[grpc.aio.Server, int]:
     listening = grpc.aio.server(options=(*server.OPTIONS, ("grpc.so_reuseport", 1)))
     handlers: dict[str, Any] = {"SubmitReports": grpc.unary_unary_rpc_method_handler(answer)}
     listening.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(NAME, handlers)])
     port = access.listen(listening, f"127.0.0.1:{port}")
     await listening.start()
+    return listening, port
+
+
+async def _floor(directory: Path, access: Access) -> None:
+    embedded = EmbeddedStore(directory / DATA)
+    await embedded.start()
+    link = link_to(embedded.url, 60.0)
+    listening, port = await _listening(_Ids(link).answer, access, 0)
+    say(port)
+    await until_told()
+    await listening.stop(0)
+    await link.close()
+    await embedded.stop()
+
+
+async def _bare(directory: Path, number: int, access: Access, port: int) -> None:
+    async def answer(_message: bytes, _context: object) -> bytes:
+        return b""
+
+    listening, port = await _listening(answer, access, port)
     others = [
         Running("benchmarks.duress_servers", "bare", str(directory), "1", "", str(port)) for _ in range(number - 1)
     ]
@@ -158,6 +205,8 @@ def main() -> None:
     access = Access(certificate=Path(room, "cert.pem"), key=Path(room, "key.pem")) if room else Access()
     if kind == "bare":
         uvloop.run(_bare(Path(directory), int(number), access, int(port or 0)))
+    elif kind == "floor":
+        uvloop.run(_floor(Path(directory), access))
     elif kind == "store":
         uvloop.run(_slow_store(Path(directory)))
     else:

@@ -41,9 +41,11 @@ checks every report, adds it up and has it on disk, synced, before it acknowledg
 (booleans, categories of 5, 16 and 40 values, numbers) in one of six segments.
 
 Load is h2load's, 400 calls in flight over 40 connections, on the same machine; every call gets an id and contents of
-its own at the server. Acknowledgements are counted by the bytes of their bodies. CPU is that of all server-side
-processes, the store's included. All servers run throughout and take turns, those that are compared in a row and in
-random order: a figure is the median of {rounds} rounds, a ratio the median of the rounds' ratios.
+its own at the server. *Paced* are 2,000 calls a second as h2load makes them: on all of its 20 connections at once, a
+hundred times a second. Calls that come one by one are in [duress](duress.md). Acknowledgements are counted by the
+bytes of their bodies. CPU is that of all server-side processes, the store's included. All servers run throughout and
+take turns, those that are compared in a row and in random order: a figure is the median of {rounds} rounds, a ratio
+the median of the rounds' ratios.
 
 {table}
 """
@@ -191,8 +193,10 @@ GOALS = (
     ),
     Goal("calls: against the naive design", "x", 5.0, True, _rates("whole, 20 reports", "naive, 20 reports")),
     Goal("StreamReports: against SubmitReports", "x", 3.0, True, _rates(_FORWARDED, "whole, 20 reports")),
-    Goal("p99 at 2,000 calls a second: against bare", "x", 3.5, False, _p99s("whole, paced", "bare, paced")),
-    Goal("p50 at 2,000 calls a second", "ms", 8.0, False, lambda cells: 1000 * cells["whole, paced"].p50),
+    Goal(
+        "p99 at 2,000 calls a second, 20 at once: against bare", "x", 3.5, False, _p99s("whole, paced", "bare, paced")
+    ),
+    Goal("p50 at 2,000 calls a second, 20 at once", "ms", 8.0, False, lambda cells: 1000 * cells["whole, paced"].p50),
     Goal("reports a second, 50 reports", "", 500_000, True, lambda cells: METRICS * cells["whole, 50 reports"].rate),
 )
 

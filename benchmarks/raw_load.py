@@ -12,6 +12,7 @@ import asyncio
 import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -43,7 +44,10 @@ class Calls:
     streams: int = 10
     """How many calls of a connection may be in flight."""
     pace: float = 0.0
-    """Calls a second of all connections, whether or not those before are answered; 0: as many as are answered."""
+    """Calls a second of all connections, on average, whether or not those before are answered; 0: as many as are
+    answered. They come as those of devices that know nothing of each other: at moments that are drawn."""
+    together: int = 1
+    """So many of them come at each of those moments; more than one: moments are even, as h2load's are."""
 
     def run(self) -> Seen:
         """Make the calls, in a process of their own."""
@@ -263,13 +267,25 @@ class _Load:
         return connection
 
     async def _paced(self, connections: list[_Connection]) -> None:
-        began = time.perf_counter()
-        for number, connection in zip(range(self.calls.calls), itertools.cycle(connections), strict=False):
-            ahead = began + number / self.calls.pace - time.perf_counter()
-            if ahead > 0:
-                await asyncio.sleep(ahead)
-            if not connection.call():
-                self.answered(False, 0.0)
+        """A thread keeps the time: the loop's timers are a millisecond apart, and so a server's may be, whose work
+        would always come just before or just after its calls."""
+        loop, calls = asyncio.get_running_loop(), self.calls
+        rate = calls.pace / calls.together
+        turn = itertools.cycle(connections)
+
+        def call(count: int) -> None:
+            for connection in itertools.islice(turn, count):
+                if not connection.call():
+                    self.answered(False, 0.0)
+
+        def keep_time() -> None:
+            due = time.perf_counter()
+            for left in range(calls.calls, 0, -calls.together):
+                due += 1 / rate if calls.together > 1 else random.expovariate(rate)
+                time.sleep(max(due - time.perf_counter(), 0.0))
+                loop.call_soon_threadsafe(call, min(left, calls.together))
+
+        await loop.run_in_executor(None, keep_time)
 
     def _seen(self, seconds: float) -> Seen:
         latencies = sorted(self._latencies) or [0.0]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from hypothesis import settings
 
 # Each process of a run has a processor at most: further threads of numpy's would wait for it, and spin meanwhile.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A hundred interpreters are started, some of which would compile all that they import: what one has compiled is kept,
+# also where the environment says otherwise.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Machines are shared: no test fails for being slow. At the gate the same examples are tried every time.
 settings.register_profile("deniable", deadline=None, derandomize="CI" in os.environ)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,7 +65,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "telling": {"analysis", "answers"},
         "planning": {"analysis", "answers", "estimators"},
         "serving": {"analysis", "ingest", "store", "telling"},
-        "web": {"analysis", "ingest", "serving", "store", "telling"},
+        "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
         "demo": {"analysis", "answers", "planning", "serving", "telling", "web"},
         "commands": {"analysis", "demo", "planning", "serving", "store", "telling", "web"},
     },
@@ -83,8 +84,13 @@ OF_ALL = {f"deniable.mechanisms{name}" for name in (".Mechanism", ".Wrapper", ".
 """What everybody else may know of them."""
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> list[tuple[int, str]]:
     """Every module that a file imports, anywhere in it, with the line."""
+    return list(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
     package = path.parent
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):

@@ -145,12 +145,23 @@ class _Times:
         return late or self.measured(test)
 
 
+def _tells(scope: ast.AST, lengths: set[str]) -> bool:
+    """Whether a clock is read in it, or a length of time asked for: no time can be in what does neither."""
+    return any(
+        isinstance(node, ast.Call) and (_is_clock(node) or _name(node.func) in lengths) for node in ast.walk(scope)
+    )
+
+
 def _returning(tree: ast.AST, known: set[str]) -> set[str]:
     """These functions, and those of a file that return a length of time, by their names."""
     lengths = set(known)
+    if not _tells(tree, lengths):
+        return lengths
     while True:
         before = len(lengths)
         for function in _functions(tree):
+            if not _tells(function, lengths):
+                continue
             times = _Times(function, lengths)
             returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
             if any(map(times.measured, returned)):
@@ -167,10 +178,14 @@ def _shared(root: Path, found: list[_Tree]) -> set[str]:
 
 
 def _judged(tree: _Tree, shared: set[str]) -> Iterator[tuple[int, str]]:
+    if not _tells(tree.body, shared):
+        return
     lengths = _returning(tree.body, shared)
     apart = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     outside = [statement for statement in getattr(tree.body, "body", []) if not isinstance(statement, apart)]
     for scope in [*_functions(tree.body), ast.Module(outside, [])]:
+        if not _tells(scope, lengths):
+            continue
         times = _Times(scope, lengths)
         for node in ast.walk(scope):
             if isinstance(node, ast.Assert) and times.judged(node.test):

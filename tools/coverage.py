@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from deniable import Collection, Metric
-from deniable.kinds import Boolean, Category, Flags, Ordinal, Quantity, Set, Vector
+from deniable.kinds import Boolean, Category, Distribution, Flags, Ordinal, Quantity, Set, Vector
 from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable.randomness import WORD
-from deniable_aggregator.answers import Measure, Row, answer, truth
+from deniable_aggregator.answers import Estimate, Measure, Row, answer, truth
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
@@ -83,6 +83,8 @@ _METRICS = {
     "number, Laplace": 'kind = "number"\nrange = [0, 60]\nmechanism = "laplace"',
     "count": 'kind = "count"\nmax = 20',
     "count of events": 'kind = "count"\nmax = 100\nprivacy_unit = "event"',
+    "distribution of 4": 'kind = "distribution"\nrange = [0, 4]\nbuckets = 4',
+    "tree of 5": 'kind = "tree"\npaths = ["a/x", "a/y", "b", "c/x", "c/y"]',
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
@@ -116,6 +118,7 @@ def _falling(count: int) -> tuple[int, ...]:
 
 
 _PAIRS = [[_LETTERS[place], _LETTERS[(place + 3) % 8]] for place in range(8)]
+_LEAVES = ["a/x", "a/y", "b", "c/x", "c/y"]
 _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "boolean": (_equal([True, False]), _skewed([True, False], 1, 49)),
     "category of 5": (_equal(_LETTERS[:5]), _skewed(_LETTERS, *_falling(3))),
@@ -124,6 +127,8 @@ _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "ordinal": (_equal(_LETTERS[:7]), _skewed(_LETTERS, *_falling(4))),
     "number": (_equal(range(61)), _skewed([0, 5, 60], 14, 5, 1)),
     "count": (_equal(range(21)), _skewed([0, 3, 20], 14, 5, 1)),
+    "distribution": (_equal([0.5, 1.5, 2.5, 3.5]), _skewed([0.5, 1.5, 3.5], 14, 5, 1)),
+    "tree": (_equal(_LEAVES), _skewed(_LEAVES, 6, 3, 1)),
     "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
                 _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
     "set": (_equal(_PAIRS), _skewed([[], ["a"], ["a", "b"]], 5, 3, 2)),
@@ -164,6 +169,8 @@ class Measured(NamedTuple):
     key: str
     covered: float
     width: float
+    rough: bool = False
+    """Whether the interval is of whole buckets: then it holds more often, and is wider."""
 
 
 def exactly(case: Case, reports: int) -> list[Measured] | None:
@@ -177,7 +184,7 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     own = reports // len(case.metric.columns)
     rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
-    for row, heading, true in zip(rows.rows, rows.headings, _truths(case, reports), strict=True):
+    for row, heading, true in zip(rows.rows, rows.headings, _truths(case, reports, rows), strict=True):
         least, most = _possible(case.metric, row, heading.measure, reports)
         measured.append(Measured(row.key, *_counting(found.p, found.q, own, (true - least) / (most - least))))
     return measured
@@ -216,12 +223,11 @@ def _nothing(metric: Metric) -> list[_Ints]:
     return [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
 
 
-def _truths(case: Case, reports: int) -> list[float]:
+def _truths(case: Case, reports: int, rows: Estimate) -> list[float]:
     """What the rows of so many devices should say."""
     everybody = [
         value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)
     ]
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
     true = truth(case.metric, everybody)
     times = reports / len(everybody)
     return [
@@ -241,9 +247,11 @@ def _possible(metric: Metric, row: Row, measure: Measure, reports: int) -> tuple
             return low * times, high * times
         case Ordinal(values) if measure is Measure.QUANTITY:
             return 1.0, float(len(values))
+        case Distribution() as kind if measure is Measure.QUANTITY:
+            return kind.apart()
         case Vector() as kind:
             return -float(kind.clip), float(kind.clip)
-    return 0.0, 1.0
+    return 0.0, float(reports) if measure is Measure.TOTAL else 1.0
 
 
 def sampled(case: Case, reports: int, samples: int, generator: np.random.Generator) -> tuple[list[Measured], float]:
@@ -259,7 +267,7 @@ def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator
 
 def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
     """How often all simultaneous intervals of the samples hold."""
-    true = np.array(_truths(case, reports))
+    true = np.array(_truths(case, reports, answer(case.metric, samples[0])))
     confidence, held = simultaneous(CONFIDENCE, len(true)), 0
     for counters in samples:
         rows = answer(case.metric, counters, confidence).rows
@@ -269,11 +277,11 @@ def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
 
 def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Measured]:
     """Every row over the samples."""
-    metric, true = case.metric, np.array(_truths(case, reports))
-    numbers = []
+    metric, numbers = case.metric, []
     for counters in samples:
         found = answer(metric, counters, CONFIDENCE)
         numbers.append([(row.value, row.low, row.high) for row in found.rows])
+    true = np.array(_truths(case, reports, found))
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
     least, most = np.transpose(
         [
@@ -283,11 +291,12 @@ def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Meas
     )
     covered = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=0)
     power = np.array([2 if row.key == DEVIATION else 1 for row in found.rows])  # the estimate is the variance's root
-    known = _spread(case, reports)
+    known = _spread(case, reports) if len(metric.columns) == 1 else np.full(len(true), math.nan)
     spread = np.where(np.isnan(known), (value**power).std(axis=0), known)
     ideal = np.minimum(2 * _Z * spread, most**power - least)
     width = (high**power - low**power).mean(axis=0) / ideal
-    rows = zip(found.rows, covered.tolist(), width.tolist(), strict=True)
+    rough = [isinstance(metric.kind, Distribution) and own.measure is Measure.QUANTITY for own in found.headings]
+    rows = zip(found.rows, covered.tolist(), width.tolist(), rough, strict=True)
     return [Measured(row.key, *both) for row, *both in rows]
 
 
@@ -302,8 +311,6 @@ def _spread(case: Case, reports: int) -> _Floats:
     unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
     times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
     mechanism = metric.columns[0].mechanism
-    if len(metric.columns) > 1:
-        return np.full(len(rows), math.nan)
     if isinstance(mechanism, Gaussian | VectorLaplace):
         assert isinstance(metric.kind, Vector)
         step = float(metric.kind.clip) / metric.kind.grid

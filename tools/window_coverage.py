@@ -65,8 +65,10 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "ordinal": ('values = ["a", "b", "c", "d", "e", "f", "g"]',),
     "number": ("range = [0, 60]",),
     "count": ("max = 20", 'max = 100\nprivacy_unit = "event"'),
+    "distribution": ("range = [0, 4]\nbuckets = 4",),
     "flags": ('flags = ["a", "b", "c", "d"]',),
     "set": ('values = ["a", "b", "c", "d", "e", "f", "g", "h"]\nmax_items = 2',),
+    "tree": ('paths = ["a/x", "a/y", "b", "c/x", "c/y"]',),
     "vector": (_L2, _L1),
 }
 """What else there is in a metric's table, by its kind."""
@@ -75,6 +77,7 @@ _MODES = {
     "remembered": 'memoize = true\ninstantaneous_epsilon = "linkable"\n',
     "renewed": "memoize = true\ninstantaneous_epsilon = {epsilon}\n",
 }
+_LEAVES = ["a/x", "a/y", "b", "c/x", "c/y"]
 _FLEETS: dict[str, tuple[Fleet, ...]] = {
     "boolean": (Fleet("half", [True, False], [1, 1]), Fleet("few", [True, False], [1, 49])),
     "category": (Fleet("equal", "abcde", [1] * 5), Fleet("unequal", "abc", [6, 3, 2])),
@@ -82,10 +85,12 @@ _FLEETS: dict[str, tuple[Fleet, ...]] = {
     "number": (Fleet("ends", [0, 60], [1, 1]), Fleet("unequal", [0, 6, 60], [14, 5, 1])),
     "count": (Fleet("ends", [0, 20], [1, 1]), Fleet("small", [0, 1], [1, 1]),
               Fleet("unequal", [0, 3, 20], [14, 5, 1])),
+    "distribution": (Fleet("equal", [0.5, 1.5, 2.5, 3.5], [1] * 4), Fleet("unequal", [0.5, 1.5, 3.5], [14, 5, 1])),
     "flags": (Fleet("equal", [[], ["a"], ["b"], ["a", "b", "c", "d"]], [1, 1, 1, 1]),
               Fleet("unequal", [[], ["a"], ["a", "b"]], [6, 3, 1])),
     "set": (Fleet("equal", [["a", "d"], ["b", "e"], ["c", "f"], ["g", "h"]], [1] * 4),
             Fleet("unequal", [[], ["a"], ["a", "b"]], [5, 3, 2])),
+    "tree": (Fleet("equal", _LEAVES, [1] * 5), Fleet("unequal", _LEAVES[:3], [6, 3, 1])),
     "vector": (Fleet("equal", [[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]], [1] * 4),
                Fleet("unequal", [[0, 0], [1, 0], [0, -1]], [16, 3, 1])),
 }  # fmt: skip

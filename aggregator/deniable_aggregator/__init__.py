@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deniable_aggregator.analysis.offline import estimate
     from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
+    from deniable_aggregator.answers._known import Known, knowing
     from deniable_aggregator.telling.remote import Reader, RemoteError
     from deniable_aggregator.telling.tables import Table
 
 __all__ = [
-    "Estimate", "Heading", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
-    "estimate",
+    "Estimate", "Heading", "Known", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
+    "estimate", "knowing",
 ]  # fmt: skip
 
 _ROOM = {
     "Estimate": "answers",
     "Heading": "answers",
+    "Known": "answers._known",
     "Measure": "answers",
     "Reader": "telling.remote",
     "RemoteError": "telling.remote",
@@ -31,6 +33,7 @@ _ROOM = {
     "Table": "telling.tables",
     "Target": "answers",
     "estimate": "analysis.offline",
+    "knowing": "answers._known",
 }
 
 

@@ -175,6 +175,13 @@ def a_number(value: Any) -> Fraction:
     return rational(value)
 
 
+def a_range(value: Any) -> tuple[Fraction, Fraction]:
+    """The value, if it is a list of two numbers."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise TypeError(f"must be a list of two numbers such as [0, 480], not {value!r}")
+    return a_number(value[0]), a_number(value[1])
+
+
 def a_limit(value: Any) -> Fraction:
     """The value, if it is a number greater than 0."""
     limit = a_number(value)

@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 __all__ = ["Epsilon", "exp_lower", "rational"]
 
@@ -30,6 +31,7 @@ _LN_STEP = Fraction(1, 10**12)
 _MOST_DIGITS = 300
 
 
+@lru_cache(maxsize=1024)  # a collection asks for a few exponents, each of them dozens of times
 def exp_lower(exponent: Fraction) -> Fraction:
     """A rational at most e^exponent, and less than one part in 2^240 below it, for 0 <= exponent <= 100.
 

@@ -142,12 +142,12 @@ def ideal(metric: deniable.Metric, population: Floats) -> float:
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
-@pytest.mark.parametrize("reports", [50, 100, 1000])
+@pytest.mark.parametrize("reports", [50, 1000])
 def test_intervals_of_the_hybrid_mechanism_hold(epsilon: float, reports: int) -> None:
     """95% intervals of the mean cover 94% or more for every population, and 95% to 97.5% over all of them; those of
     the deviation, whose bounds are for the worst case, 94% or more.
 
-    A false alarm among the 84 comparisons, were coverage exactly 94%, has a probability of 10^-6. A coverage of 91.0%
+    A false alarm among the 56 comparisons, were coverage exactly 94%, has a probability of 10^-6. A coverage of 91.0%
     is found in 95% of all cases; over all populations together, 94.5% is. Of a thousand reports intervals are at most
     3% wider on average than if the variance were known, where no end is cut off.
     """
@@ -159,7 +159,7 @@ def test_intervals_of_the_hybrid_mechanism_hold(epsilon: float, reports: int) ->
         (mean, total, deviation), width = coverage(metric, population, reports)
         assert mean == total
         for each in (mean, deviation):
-            assert binom.cdf(round(each * RUNS), RUNS, 0.94) > 1e-6 / 84, (name, mean, deviation)
+            assert binom.cdf(round(each * RUNS), RUNS, 0.94) > 1e-6 / 56, (name, mean, deviation)
         assert reports < 1000 or name not in INNER or width <= 1.03 * ideal(metric, population), name
         means.append(mean)
     assert 0.95 - 5 * 0.0034 / math.sqrt(len(means)) < np.mean(means) < 0.975

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from deniable import Collection, Metric
-from deniable.kinds import KINDS, Quantity
+from deniable.kinds import KINDS, Distribution, Quantity
 from deniable.mechanisms import MECHANISMS, Laplace
 from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable_aggregator.analysis.query import Answer
@@ -43,6 +43,8 @@ def possible(metric: Metric, found: Estimate, place: int) -> tuple[float, float]
     row, kind, measure = found.rows[place], metric.kind, found.headings[place].measure
     if measure is Measure.SHARE:
         return 0.0, 1.0
+    if isinstance(kind, Distribution):
+        return found.headings[place].span or (math.nan, math.nan)
     if row.key == "mean rank":
         return 1.0, float(len(kind.parameters()["values"]))
     if row.key == "standard deviation":

@@ -132,7 +132,7 @@ BYTES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
     path=st.one_of(
         PLACES.map(lambda place: ROOT + place), st.sampled_from(["/metrics", "/", "/api/v1/health", "/%"])

@@ -263,9 +263,10 @@ def test_of_streams_the_quietest_goes(tmp_path: Path) -> None:
     """One stream more than there is room for ends the one that has been quiet for longest, after its answers."""
 
     async def crowd() -> None:
-        async with serving(tmp_path) as (server, client), connected(server.port) as other:
+        async with serving(tmp_path) as (server, client), AsyncExitStack() as connections:
             message = StreamReportsRequest(sequence=1, batches=[request((0, 1))]).SerializeToString()
-            streams = [each.stream() for each in (client, other) for _ in range(64)]
+            others = [await connections.enter_async_context(connected(server.port)) for _ in range(4)]
+            streams = [each.stream() for each in others for _ in range(32)]
             for stream in streams:
                 await stream.write(message)
                 assert (await next_answer(stream)).sequence == 1
@@ -287,14 +288,15 @@ def test_watchers_are_bounded(tmp_path: Path) -> None:
     """So many watch at a time; one more is told when to come again, and has its place when another has left."""
 
     async def watch() -> None:
-        async with serving(tmp_path) as (server, client), connected(server.port) as other:
-            health = health_pb2_grpc.HealthStub(client.channel)
-            elsewhere = health_pb2_grpc.HealthStub(other.channel)
+        async with serving(tmp_path) as (server, client), AsyncExitStack() as connections:
+            others = [await connections.enter_async_context(connected(server.port)) for _ in range(4)]
+            health = [health_pb2_grpc.HealthStub(each.channel) for each in others]
+            elsewhere = health_pb2_grpc.HealthStub(client.channel)
 
             async def first(call: Any) -> Any:
                 return await asyncio.wait_for(call.read(), PATIENCE)
 
-            watchers = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(100)]
+            watchers = [each.Watch(health_pb2.HealthCheckRequest()) for each in health for _ in range(25)]
             for watcher in watchers:
                 assert (await first(watcher)).status == health_pb2.HealthCheckResponse.SERVING
             with pytest.raises(grpc.aio.AioRpcError) as error:
@@ -302,7 +304,7 @@ def test_watchers_are_bounded(tmp_path: Path) -> None:
             assert Told.by(error.value).reason == "TOO_MANY_CALLS"
             watchers[0].cancel()
             await until(lambda: server._calls._lasting["/grpc.health.v1.Health/Watch"] < 100)
-            assert await first(health.Watch(health_pb2.HealthCheckRequest()))
+            assert await first(health[0].Watch(health_pb2.HealthCheckRequest()))
 
     asyncio.run(watch())
 

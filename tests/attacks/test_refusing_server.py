@@ -230,31 +230,27 @@ def until(day: int, answer: Answer) -> Callable[[Arrival, Clock], Answer]:
     return lambda _arrival, clock: answer if clock.day < day else OK
 
 
-@pytest.mark.parametrize("devices", [1, SEVERAL])
-def test_a_server_that_was_away_for_many_epochs(devices: int) -> None:
+def test_a_server_that_was_away_for_many_epochs() -> None:
     """It has read what was sent to it, and says that it can not take it now: batches come as if nothing had been.
 
     The id of each stays, for it may have been stored.
     """
-    away, epochs = SHORT if devices > 1 else LONG
-    simulation = simulated(until(away, CODES["UNAVAILABLE"]), devices=devices, epochs=epochs)
+    away, epochs = SHORT
+    simulation = simulated(until(away, CODES["UNAVAILABLE"]), devices=SEVERAL, epochs=epochs)
     check_links(simulation)
     check_tries(simulation)
     check_first_moments(simulation)
     assert {len({batch.batch_id for _, batch in own}) for own in tries(simulation).values()} == {1}
-    if devices > 1:
-        check_moments(simulation)
+    check_moments(simulation)
 
 
-@pytest.mark.parametrize("devices", [1, SEVERAL])
-def test_a_device_that_was_offline_for_many_epochs(devices: int) -> None:
+def test_a_device_that_was_offline_for_many_epochs() -> None:
     """What is too old is dropped; the rest comes at moments of its own, on connections of its own."""
-    away, epochs = SHORT if devices > 1 else LONG
-    simulation = simulated(lambda *_: OK, devices=devices, epochs=epochs, offline=lambda day: day < away)
+    away, epochs = SHORT
+    simulation = simulated(lambda *_: OK, devices=SEVERAL, epochs=epochs, offline=lambda day: day < away)
     check_links(simulation)
-    if devices > 1:
-        check_moments(simulation)
-    for device in range(devices):
+    check_moments(simulation)
+    for device in range(SEVERAL):
         late = [
             arrival.moment
             for arrival, batch in simulation.batches

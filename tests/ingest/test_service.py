@@ -196,16 +196,17 @@ def test_a_copy_of_a_malformed_batch_stands_alone(tmp_path: Path) -> None:
 
 
 def test_a_lost_reply_of_the_store(tmp_path: Path) -> None:
-    """A flush whose reply is lost is UNAVAILABLE with RetryInfo; repeated, its batches are duplicates, once."""
+    """A flush whose reply is lost is UNAVAILABLE with RetryInfo; repeated, its batches are duplicates, once.
+
+    It begins when all of them have come, however slowly: a second one could not be stored, and would be new.
+    """
 
     async def submit() -> None:
+        full = FlushSettings(interval=3600.0, most_batches=20)
         async with (
             serving(tmp_path / "store") as (behind, _),
             proxied(store_of(behind).url) as proxy,
-            serving(tmp_path, redis_url=proxy.url, flush=FlushSettings(interval=0.1), folds=False) as (
-                server,
-                client,
-            ),
+            serving(tmp_path, redis_url=proxy.url, flush=full, folds=False) as (server, client),
         ):
             await client.submit(request((3, 7)))
             batches = [request((0, number % 5)) for number in range(20)]

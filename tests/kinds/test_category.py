@@ -115,7 +115,7 @@ def test_large_categories_load_in_steps_that_grow_with_them() -> None:
     assert calls(lambda: loaded(65_536, 1.0)) < few + 25 * 65_536
 
 
-@pytest.mark.parametrize(("inputs", "epsilon"), [(5, 1.0), (16, 1.0), (48, 2.0), (49, 1.0), (100, 2.0), (256, 1.0)])
+@pytest.mark.parametrize(("inputs", "epsilon"), [(5, 1.0), (16, 1.0), (49, 1.0), (256, 1.0)])
 def test_estimates_err_as_the_choice_says(inputs: int, epsilon: float) -> None:
     """Randomised by the SDK and estimated through the whole aggregator, errors are those that the choice states.
 

@@ -32,6 +32,12 @@ epsilon = {epsilon}
 KINDS = (
     Asked("few", 'kind = "category"\nvalues = ["a", "b", "c"]', ["a", "c"]),
     Asked("minutes_bit", 'kind = "number"\nrange = [0, 60]\nmechanism = "one_bit"', [0, 33.3, 60, 75]),
+    Asked("delays", 'kind = "distribution"\nrange = [0, 100]\nbuckets = 20', [0, 12.5, 33, 99, 140]),
+    Asked(
+        "region",
+        'kind = "tree"\npaths = ["north/a", "north/b", "south", "west/c/d", "west/c/e", "west/f"]',
+        ["north/b", "south", "west/c/d"],
+    ),
     Asked("launches", 'kind = "count"\nmax = 20', [0, 7, 20]),
 )
 """What kinds ask in further ways; the other metrics are the mechanisms' own."""

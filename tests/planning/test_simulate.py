@@ -56,13 +56,13 @@ def test_counters_are_those_of_the_reports(metric: Metric) -> None:
 
 @EACH
 def test_estimates_of_simulated_populations_are_near_the_truth(metric: Metric) -> None:
-    """100,000 devices: every row within 6 standard errors, which chance leaves once in 10 million runs of them all.
+    """30,000 devices: every row within 6 standard errors, which chance leaves once in 10 million runs of them all.
 
-    A value that is encoded wrongly, or a column that is confused with another, is hundreds of them off.
+    A value that is encoded wrongly, or a column that is confused with another, is a hundred of them off.
     """
-    people = populations(100_000, seed=4)[metric.name]
+    people = populations(30_000, seed=4)[metric.name]
     found = answer(metric, simulate(metric, people, np.random.default_rng(4)))
-    assert found.reports == 100_000
+    assert found.reports == 30_000
     known = truth(metric, people)
     for where, row in found.by_id.items():
         assert abs(row.value - known[where]) < 6 * row.std_error + 1e-9, row

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from math import comb, lcm
 from typing import Any
@@ -60,12 +60,17 @@ class Channel(ABC):
     def keeps(self, ratio: Fraction) -> bool:
         """Whether no payload is likelier for one of two neighbours by more than the ratio."""
         most, least = ratio.numerator, ratio.denominator
-        return all(high * least <= low * most for low, high in self.extremes())
+        return all(high * least <= low * most for low, high in self.pairs)
 
     def reaches(self, ratio: Fraction) -> bool:
         """Whether some payload is likelier for one of two neighbours by at least the ratio."""
         most, least = ratio.numerator, ratio.denominator
-        return any(high * least >= low * most for low, high in self.extremes())
+        return any(high * least >= low * most for low, high in self.pairs)
+
+    @cached_property
+    def pairs(self) -> set[tuple[int, int]]:
+        """The extremes, each pair once: several claims are about them."""
+        return set(self.extremes())
 
 
 class Whole(Channel):

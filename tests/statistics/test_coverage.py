@@ -78,7 +78,7 @@ def test_the_sdk_covers_as_computed(metric: str) -> None:
     assert abs(held / populations - expected) < 5.2 * deviation
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize(("reports", "populations"), [(50, 20_000), (1000, 8_000)])
 def test_means_cover(epsilon: float, reports: int, populations: int) -> None:
     """Means of 0-or-480 quantities at all rates cover at least 94%, and away from the ends at most 96.5%.

@@ -64,8 +64,9 @@ def slack(samples: int, rate: float) -> float:
 
 
 def check(found: list[Measured], reports: int, samples: int = 0) -> None:
-    """The bounds: on every row, on the mean of the rows of both fleets, and from 1,000 reports on on the widths."""
-    rows = [row for row in found if row.key != DEVIATION]
+    """The bounds: on every row; on the mean of the rows of both fleets but for rough ones, and from 1,000 reports on
+    on the widths."""
+    rows = [row for row in found if row.key != DEVIATION and not row.rough]
     mean = fmean(row.covered for row in rows)
     assert min(row.covered for row in found) >= 0.935 - slack(samples, 0.935), found
     assert 0.945 - slack(samples, 0.945) <= mean <= 0.975 + slack(samples, 0.975), found
@@ -105,18 +106,26 @@ def held(pair: Pair, reports: int, samples: int) -> None:
     check(found, reports, samples)
 
 
-def quick(pair: Pair, reports: int) -> bool:
-    """Whether samples take seconds at most: not where a hundred thousand vectors are drawn for each."""
-    return not (pair[0].name.startswith("vector") and reports > 1_000)
+def is_vector(pair: Pair) -> bool:
+    """Whether each device has a noise of its own to be drawn, so that 100,000 of them take seconds a sample."""
+    return pair[0].name.startswith("vector")
 
 
 @pytest.mark.parametrize(
     ("pair", "reports"),
-    [(pair, reports) for pair in AT_ONE if not counted(pair) for reports in REPORTS if quick(pair, reports)],
+    [
+        (pair, reports)
+        for pair in AT_ONE
+        if not counted(pair)
+        for reports in (REPORTS[0], REPORTS[1 if is_vector(pair) else 2])
+    ],
     ids=lambda each: label(each) if isinstance(each, tuple) else str(each),
 )
 def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
-    """600 samples (200 of ordinals, which take longer): a row that is covered 86% (77%) of the time fails."""
+    """600 samples (200 of ordinals, which take longer): a row that is covered 86% (77%) of the time fails.
+
+    Of few reports, and of as many as samples can be drawn of; those between are sampled in the deep version.
+    """
     held(pair, reports, 200 if pair[0].name.startswith("ordinal") else SHORT)
 
 
@@ -126,7 +135,7 @@ def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
 @pytest.mark.parametrize("pair", DRAWN, ids=label)
 def test_other_rows_hold_in_many_samples(pair: Pair, reports: int) -> None:
     """20,000 samples (4,000 of 100,000 vectors): a row that is covered 92% (90%) of the time fails."""
-    held(pair, reports, LONG if quick(pair, reports) else LARGE)
+    held(pair, reports, LARGE if is_vector(pair) and reports > 1_000 else LONG)
 
 
 @pytest.mark.parametrize("case", [case for pair in AT_ONE if counted(pair) for case in pair], ids=str)

@@ -26,7 +26,7 @@ from support.aggregators import running
 from support.stored import stored_in
 from support.waiting import until
 
-LIVES = 150
+LIVES = 100
 """How often devices live between two kills, at most."""
 AGGREGATOR = 6
 """Of so many kills one is the aggregator's."""
@@ -221,7 +221,7 @@ def fates(entries: list[Entry]) -> dict[int, str]:
 
 @pytest.mark.parametrize(
     ("kills", "devices", "number", "lifetime"),
-    [(12, 40, 4, 300.0), pytest.param(1000, 200, 8, 1500.0, marks=[pytest.mark.deep, pytest.mark.timeout(3600)])],
+    [(12, 24, 4, 300.0), pytest.param(1000, 200, 8, 1500.0, marks=[pytest.mark.deep, pytest.mark.timeout(3600)])],
     ids=["short", "long"],
 )
 def test_whatever_dies_every_ledger_holds_and_nothing_is_lost_or_doubled(

@@ -132,36 +132,30 @@ async def of_workers(told: Callable[[int], T], collection: Path, data: Path, wor
 
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="other systems have no such policy")
-def test_threads_of_workers_do_not_interrupt_each_other(tmp_path: Path, collection: Path) -> None:
-    """On Linux, a worker's threads are scheduled as a batch's, unless the aggregator had another policy."""
-
-    def started_as(policy: int) -> list[set[int]]:
-        os.sched_setscheduler(0, policy, os.sched_param(0))
-        return asyncio.run(of_workers(os.sched_getscheduler, collection, tmp_path / str(policy)))
-
-    with ThreadPoolExecutor(1) as thread:  # the policy is a thread's, and not everybody may leave an idle one
-        assert thread.submit(started_as, os.SCHED_OTHER).result() == [{os.SCHED_BATCH}] * WORKERS
-        assert thread.submit(started_as, os.SCHED_IDLE).result() == [{os.SCHED_IDLE}] * WORKERS
-
-
 @pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < WORKERS, reason="too few processors"
 )
-def test_workers_keep_to_a_processor_each(tmp_path: Path, collection: Path) -> None:
-    """With as many workers as processors, the threads of each share one; with one more, they use what there is."""
+def test_threads_of_workers_do_not_interrupt_each_other_and_keep_to_a_processor(
+    tmp_path: Path, collection: Path
+) -> None:
+    """On Linux, a worker's threads are scheduled as a batch's, unless the aggregator had another policy. With as many
+    workers as processors, the threads of each share one; with one more, they use what there is."""
 
-    def started_on(processors: set[int], workers: int) -> list[set[frozenset[int]]]:
+    def started(policy: int, workers: int) -> list[set[tuple[int, tuple[int, ...]]]]:
+        os.sched_setscheduler(0, policy, os.sched_param(0))
         os.sched_setaffinity(0, processors)
         data = tmp_path / str(workers)
-        return asyncio.run(of_workers(lambda pid: frozenset(os.sched_getaffinity(pid)), collection, data, workers))
+        return asyncio.run(of_workers(how, collection, data, workers))
+
+    def how(thread: int) -> tuple[int, tuple[int, ...]]:
+        return os.sched_getscheduler(thread), tuple(sorted(os.sched_getaffinity(thread)))
 
     processors = set(sorted(os.sched_getaffinity(0))[-WORKERS:])
-    with ThreadPoolExecutor(1) as thread:  # the processors are a thread's
-        kept = thread.submit(started_on, processors, WORKERS).result()
-        assert sorted(map(sorted, set.union(*kept))) == [[processor] for processor in sorted(processors)]
-        assert [len(own) for own in kept] == [1] * WORKERS
-        free = thread.submit(started_on, processors, WORKERS + 1).result()
-        assert free == [{frozenset(processors)}] * (WORKERS + 1)
+    with ThreadPoolExecutor(1) as thread:  # both are a thread's, and not everybody may leave an idle policy
+        kept = thread.submit(started, os.SCHED_OTHER, WORKERS).result()
+        assert sorted(map(sorted, kept)) == [[(os.SCHED_BATCH, (each,))] for each in sorted(processors)]
+        free = thread.submit(started, os.SCHED_IDLE, WORKERS + 1).result()
+        assert free == [{(os.SCHED_IDLE, tuple(sorted(processors)))}] * (WORKERS + 1)
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path, collection: Path) -> None:

@@ -19,8 +19,10 @@ KINDS_PARAMETERS = {
     "ordinal": 'values = ["a", "b", "c"]',
     "number": "range = [0, 10]",
     "count": "max = 10",
+    "distribution": "range = [0, 10]\nbuckets = 5",
     "flags": 'flags = ["a", "b"]',
     "set": 'values = ["a", "b", "c"]\nmax_items = 2',
+    "tree": 'paths = ["a/x", "a/y", "b"]',
     "vector": 'dimensions = 2\nclip = 1.0\nnorm = "l1"',
 }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric, Report
 from deniable.wire.rows import encode_rows, encode_wide_rows
-from deniable_aggregator.answers import Estimate, Target, answer
+from deniable_aggregator.answers import Estimate, Row, RowId, Target, answer
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows
 from deniable_aggregator.store import KEY, EpochKey
@@ -24,8 +25,16 @@ def estimate(
     target: Target = Target.POPULATION,
     simultaneous: bool = False,
 ) -> Estimate:
-    """The answer of a metric from its reports, each of another device; simultaneous intervals hold all together."""
-    return answer(metric, accumulate(metric, reports), confidence, target, simultaneous)
+    """The answer of a metric from its reports, each of another device; simultaneous intervals hold all together.
+
+    Of a distribution the answer can be asked for more: `share(above=2000)`, `quantile(0.375)`.
+    """
+    counters = accumulate(metric, reports)
+
+    def ask(row: RowId) -> Row:
+        return answer(metric, counters, confidence, target, more=[row]).row(row)
+
+    return replace(answer(metric, counters, confidence, target, simultaneous), ask=ask)
 
 
 def accumulate(metric: Metric, reports: Iterable[Report]) -> list[NDArray[np.int64]]:

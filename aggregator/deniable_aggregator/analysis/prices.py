@@ -62,8 +62,9 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
 
 def telling(metric: Metric, most: int) -> int:
     """To tell the rows of an estimate, all or at most so many of each series."""
-    rows = row_count(metric)
-    return told(min(rows, most * len(headings(metric))) if most else rows)
+    rows, own = row_count(metric), headings(metric)
+    cut = most and not any(heading.ordered for heading in own)
+    return told(min(rows, most * len(own)) if cut else rows)
 
 
 def told(rows: int) -> int:
@@ -87,6 +88,8 @@ class Price:
     """Each epoch has an answer of its own."""
     times: int = 1
     """So many answers differ in nothing but their segment."""
+    asked: int = 0
+    """Each has so many rows besides."""
 
     @property
     def counters(self) -> int:
@@ -144,8 +147,11 @@ class Price:
         return _VERSION * max(epochs, trend) + sum(self._metric(metric, epochs, trend) for metric in metrics)
 
     def _metric(self, metric: Metric, epochs: int, trend: int) -> int:
-        read = reading(self.collection, metric, max(epochs, trend))
+        read, tell = (
+            reading(self.collection, metric, max(epochs, trend)),
+            telling(metric, self.rows) + told(self.asked),
+        )
         if self.apart:
-            return read + epochs * (estimating(metric) + telling(metric, self.rows))
-        answers = self.times * (estimating(metric, epochs) + telling(metric, self.rows))
+            return read + epochs * (estimating(metric) + tell)
+        answers = self.times * (estimating(metric, epochs) + tell)
         return read + answers + trend * estimating(metric)

@@ -34,6 +34,8 @@ __all__ = ["Analyst", "Answer", "Overview", "Point", "Query", "Trend", "Truth", 
 
 MOST_EPOCHS = 3660
 """Ten years of days."""
+MOST_ASKED = 64
+"""So many rows are asked for at most besides those that there are."""
 _LOOK_BACK = 32
 _LAST_SECOND = 253_402_300_799
 """Of the year 9999, beyond which times can not be told."""
@@ -55,9 +57,14 @@ class Query:
     target: Target = Target.POPULATION
     """Whom the intervals are about."""
     rows: int = 0
-    """At most so many rows of each series, the largest first; 0: all, in the order of the collection file."""
+    """At most so many rows of each series, the largest first, but for those that are ordered; 0: all, in the order of
+    the collection file."""
+    asked: tuple[RowId, ...] = ()
+    """Rows besides those that an answer always has."""
 
     def __post_init__(self) -> None:
+        if len(self.asked) > MOST_ASKED:
+            raise ValueError(f"a question can ask for {MOST_ASKED} rows at most, not for {len(self.asked)}")
         if not 1 <= self.epochs <= MOST_EPOCHS:
             raise ValueError(f"a window has 1 to {MOST_EPOCHS} epochs, not {self.epochs}")
         if not 0 < self.confidence < 1:
@@ -125,6 +132,8 @@ class _Asked:
     segments: tuple[int, ...]
     confidence: float
     target: Target
+    rows: tuple[RowId, ...]
+    """That are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +155,7 @@ class _Found:
         series, fits = [], []
         for own in whole.series:
             pairs = [(row, next(fitted)) for row in own.rows]
-            if most and len(pairs) > most:
+            if most and len(pairs) > most and not own.heading.ordered:
                 pairs = sorted(pairs, key=lambda pair: by_size(pair[0]))[:most]
             series.append(Series(own.heading, tuple(row for row, _ in pairs)))
             fits += [fit for _, fit in pairs]
@@ -261,7 +270,9 @@ class Analyst:
             latest = _LAST_SECOND // found.epoch_seconds - 1
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
         segments = _segments(found, query.segment)
-        number = self._remembered.number(_Asked(found.digest, tuple(segments), query.confidence, query.target))
+        number = self._remembered.number(
+            _Asked(found.digest, tuple(segments), query.confidence, query.target, query.asked)
+        )
         window = range(max(0, last - query.epochs + 1), last + 1)
         return _Context(found, window, np.array(segments), query, number)
 
@@ -322,9 +333,8 @@ class Analyst:
 
         def make() -> _Found:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
-            return _Found.of(
-                metric, windowed(metric, own or counters[:1], query.confidence, query.target), query.rows
-            )
+            told = windowed(metric, own or counters[:1], query.confidence, query.target, query.asked)
+            return _Found.of(metric, told, query.rows)
 
         work = estimating(metric, len(window))
         made = await asyncio.to_thread(make) if work > SLICE else make()

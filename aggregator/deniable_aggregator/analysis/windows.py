@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric, linkage
 from deniable.payload import Integer, Integers, Shape, Symbol
-from deniable_aggregator.answers import Estimate, Measure, Row, Target, answer, shared
+from deniable_aggregator.answers import Estimate, Measure, Row, RowId, Target, answer, combines, shared
 
 __all__ = ["Windowed", "scaled", "windowed"]
 
@@ -62,13 +62,19 @@ class Windowed:
     """How many reports of different devices the least certain row is worth."""
 
 
-def windowed(metric: Metric, epochs: Sequence[Sequence[Counters]], confidence: float, target: Target) -> Windowed:
-    """The estimate from each epoch's counters of the metric's columns."""
+def windowed(
+    metric: Metric,
+    epochs: Sequence[Sequence[Counters]],
+    confidence: float,
+    target: Target,
+    more: Sequence[RowId] = (),
+) -> Windowed:
+    """The estimate from each epoch's counters of the metric's columns, with some more rows that are asked for."""
     if len(epochs) == 1:
-        alone = answer(metric, epochs[0], confidence, target)
+        alone = answer(metric, epochs[0], confidence, target, more=more)
         return Windowed(alone, alone.reports)
     columns = [np.stack(own).sum(axis=0) for own in zip(*epochs, strict=True)]
-    pooled = answer(metric, columns, confidence, target)
+    pooled = answer(metric, columns, confidence, target, more=more)
     spread = _spread(metric, epochs)
     most = max(spread)
     if most <= 1:
@@ -98,7 +104,8 @@ def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
 
     A column that a device draws anew in every epoch has reports of others each time: of two epochs with n and m
     devices, of which a and b have drawn it, the estimates have no more in common than all of the devices, and weigh
-    a b / sqrt(n m). Where all devices are in one column, or stay in theirs, that adds up to S^2 / N.
+    a b / sqrt(n m). Where all devices are in one column, or stay in theirs, that adds up to S^2 / N. A row that is
+    made of all columns is of all reports: which one a device has drawn is part of the noise.
     """
     sizes = np.array(
         [
@@ -107,7 +114,13 @@ def _spread(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
         ],
         dtype=np.float64,
     )
-    devices = sizes if metric.memoize else np.repeat(sizes.sum(axis=1, keepdims=True), len(metric.columns), axis=1)
+    if combines(metric) and not metric.memoize:
+        sizes = np.repeat(sizes.sum(axis=1, keepdims=True), len(metric.columns), axis=1)
+        devices = sizes
+    else:
+        devices = (
+            sizes if metric.memoize else np.repeat(sizes.sum(axis=1, keepdims=True), len(metric.columns), axis=1)
+        )
     weights = np.divide(sizes, np.sqrt(devices), out=np.zeros_like(sizes), where=devices > 0)
     common = weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0)
     total = sizes.sum(axis=0)

@@ -10,22 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
+from deniable_aggregator.answers._asking import QUANTILES, SHARES, quantile_key, share_key
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
 from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.answers.boolean import BooleanRoom
 from deniable_aggregator.answers.category import CategoryRoom
 from deniable_aggregator.answers.count import CountRoom
+from deniable_aggregator.answers.distribution import DistributionRoom
 from deniable_aggregator.answers.flags import FlagsRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
+from deniable_aggregator.answers.tree import TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
 from deniable_aggregator.estimators import Target
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
-    "ROOMS", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Target",
-    "answer", "by_size", "consistent", "headings", "leading", "row_count", "shared", "truth", "view",
+    "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row",
+    "RowId", "Series", "Target", "answer", "by_size", "check_asked", "combines", "consistent", "headings",
+    "leading", "quantile_key", "row_count", "share_key", "shared", "truth", "view",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
@@ -35,9 +39,11 @@ ROOMS: dict[str, Room] = {
         CategoryRoom(),
         NumberRoom(),
         CountRoom(),
+        DistributionRoom(),
         OrdinalRoom(),
         FlagsRoom(),
         SetRoom(),
+        TreeRoom(),
         VectorRoom(),
     )
 }
@@ -51,22 +57,40 @@ def answer(
     target: Target = Target.POPULATION,
     simultaneous: bool = False,
     keys: Keys | None = None,
+    more: Sequence[RowId] = (),
 ) -> Estimate:
     """The answer of a metric from the counters of its columns, in their order.
 
     Each interval holds with the confidence; simultaneous ones, which are wider, all do together. Where rows depend on
-    what was reported, `keys` asks for just these; None for those that are found.
+    what was reported, `keys` asks for just these; None for those that are found, and for some `more`, of which a
+    ValueError says if there are none such.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
     room = _room(metric)
     asked = (counters, confidence, target)
     found = room.answer(metric, *asked) if keys is None else room.again(metric, keys, *asked)
+    if more:
+        room.asked(metric, more)
+        found = room.again(metric, _with(found.keys, more), *asked)
     if not simultaneous:
         return found
     each = confidence_of_each(confidence, len(found.rows))
     again = room.again(metric, found.keys, counters, each, target)
     return replace(again, confidence=confidence, simultaneous=True)
+
+
+def _with(keys: Keys, more: Sequence[RowId]) -> Keys:
+    """The keys with some more of them, each once."""
+    every: dict[str, list[str]] = {name: list(own) for name, own in keys.items()}
+    for row in more:
+        every.setdefault(row.series, []).append(row.key)
+    return {name: list(dict.fromkeys(own)) for name, own in every.items()}
+
+
+def check_asked(metric: Metric, rows: Sequence[RowId]) -> None:
+    """A ValueError where a metric's answers have no such rows to ask for."""
+    _room(metric).asked(metric, rows)
 
 
 def headings(metric: Metric) -> tuple[Heading, ...]:
@@ -102,6 +126,11 @@ def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequenc
     mechanism by its chances alone (answers that are remembered, and sent as they are) is not asked for here.
     """
     return _room(metric).shared(metric, counters, pooled, spread)
+
+
+def combines(metric: Metric) -> bool:
+    """Whether the rows of a metric's answers are made of all its columns."""
+    return _room(metric).combines
 
 
 def truth(metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:

@@ -13,10 +13,11 @@ import csv
 import enum
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from deniable_aggregator.answers._asking import QUANTILES, SHARES, quantile_key, share_key
 from deniable_aggregator.estimators import Target
 
 __all__ = ["Estimate", "Heading", "Keys", "Measure", "Row", "RowId", "Series", "by_size"]
@@ -56,6 +57,8 @@ class Heading:
     """The least and the most that a device's quantity can be, where the collection file says so."""
     adds_up: bool = False
     """Whether every device is in exactly one row: then shares add up to 1."""
+    ordered: bool = False
+    """Whether rows go up a scale, as those of a curve do: all of them are told, as a part would say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,8 @@ class Estimate:
     """Whether all intervals together hold with this confidence, not just each."""
     note: str = ""
     """What keeps an interval from having an end; empty where nothing does."""
+    ask: Callable[[RowId], Row] | None = field(default=None, repr=False, compare=False)
+    """What makes another row out of the same reports; None where they are not at hand any more."""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -149,6 +154,21 @@ class Estimate:
                     if row.key == where.key:
                         return row
         raise LookupError(f"{self.metric} has no row {where.key!r} of {where.series!r}")
+
+    def share(self, *, above: float | None = None, below: float | None = None) -> Row:
+        """Of a distribution, the share of devices at `above` or beyond it, below `below`, or between both."""
+        return self._asked(RowId(SHARES, share_key(above, below)))
+
+    def quantile(self, share: float) -> Row:
+        """Of a distribution, the value that this share of devices is below."""
+        return self._asked(RowId(QUANTILES, quantile_key(share)))
+
+    def _asked(self, where: RowId) -> Row:
+        if self.ask is None:
+            raise LookupError(
+                f"the reports behind the answer of {self.metric} are not at hand: ask for the row with it"
+            )
+        return self.ask(where)
 
     def with_rows(self, rows: Iterable[Row]) -> Estimate:
         """The same series with other numbers: as many rows, in the same order."""

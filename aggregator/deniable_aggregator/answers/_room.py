@@ -29,6 +29,9 @@ class Room(ABC):
     view: ClassVar[str]
     """How they look on the page: the name of one of its views."""
 
+    combines: ClassVar[bool] = False
+    """Whether a row is made of all columns, where there are several; else each is of one column's reports."""
+
     @abstractmethod
     def headings(self, metric: Metric) -> tuple[Heading, ...]:
         """Those of the series that its answers have."""
@@ -40,6 +43,14 @@ class Room(ABC):
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:  # noqa: ARG002
         """The answer with just the rows that are asked for. Where rows are those of the collection, that is any."""
         return self.answer(metric, counters, confidence, target)
+
+    def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
+        """Whether answers have these rows, besides those that they always have; a ValueError says what there is."""
+        names = ", ".join(heading.name for heading in self.headings(metric))
+        for row in rows:
+            raise ValueError(
+                f"{metric.name} has no row {row.key!r} of {row.series!r} to ask for; its series: {names}"
+            )
 
     @abstractmethod
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:

@@ -26,6 +26,23 @@ def add(commands: Any) -> None:
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
     parser.add_argument("--target", choices=("population", "reporting"), default="population")
+    parser.add_argument(
+        "--quantile",
+        action="append",
+        default=[],
+        type=float,
+        metavar="SHARE",
+        help="of a distribution, such as 0.375",
+    )
+    parser.add_argument(
+        "--above", action="append", default=[], type=float, metavar="X", help="the share of a distribution from X on"
+    )
+    parser.add_argument(
+        "--below", action="append", default=[], type=float, metavar="X", help="the share of a distribution below X"
+    )
+    parser.add_argument(
+        "--between", action="append", default=[], type=float, nargs=2, metavar=("X", "Y"), help="from X up to Y"
+    )
     parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
@@ -51,6 +68,12 @@ def run(options: Any) -> None:
         "segment": segment,
         "confidence": options.confidence,
         "target": options.target,
+        "quantiles": options.quantile,
+        "shares": [
+            *((above, None) for above in options.above),
+            *((None, below) for below in options.below),
+            *options.between,
+        ],
     }
     with Reader(options.endpoint, credentials=_credentials(options)) as reader:
         if not options.watch:

@@ -7,13 +7,15 @@ A file has what its mechanism can estimate, each as a function of the mechanism 
   ranks         how often each place of an order occurs, and which is the mean
   entries       what each entry of a vector is on average
 
+What kinds of several columns make of them is here as well: `fit`, one tree out of what is told of its levels.
+
 The file of a wrapper has `through` in place of `frequencies`: it takes what the wrapped mechanism's file makes of the
 counters. docs/adding.md walks through adding one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -38,6 +40,7 @@ from deniable_aggregator.estimators import (
 )
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
+from deniable_aggregator.estimators._levels import Fit, Spread, Told, Tree, told
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
 from deniable_aggregator.estimators._target import Target
@@ -46,13 +49,19 @@ from deniable_aggregator.estimators._vectors import Entries
 __all__ = [
     "ROOMS",
     "Entries",
+    "Fit",
     "Frequencies",
     "Means",
     "OneBit",
     "Ranks",
     "Shares",
+    "Spread",
     "Target",
+    "Told",
+    "Tree",
     "entries",
+    "expected",
+    "fit",
     "frequencies",
     "means",
     "ranks",
@@ -96,6 +105,25 @@ def frequencies(mechanism: Mechanism, counters: NDArray[np.int64]) -> Frequencie
     else:
         found = _of(mechanism, "through")(mechanism, frequencies(mechanism.wrapped, counters))
     return found
+
+
+def fit(mechanisms: Sequence[Mechanism], tree: Tree, counters: Sequence[NDArray[np.int64]]) -> Fit:
+    """One tree out of the counters of its levels, each with its mechanism."""
+    pairs = zip(mechanisms, counters, strict=True)
+    return Fit(tree, [told(mechanism, frequencies(mechanism, own)) for mechanism, own in pairs])
+
+
+def expected(mechanisms: Sequence[Mechanism], tree: Tree, shares: Sequence[float], reports: int) -> Fit:
+    """The fit of so many reports, of which each level has its share, where as many devices are in each leaf."""
+    levels = [
+        told(mechanism, frequencies(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64)))
+        for mechanism in mechanisms
+    ]
+    alike = tree.alike()
+    every = zip(levels, alike, shares, strict=True)
+    return Fit(
+        tree, [own._replace(values=values, reports=max(round(reports * share), 1)) for own, values, share in every]
+    )
 
 
 def means(mechanism: Mechanism, counters: NDArray[np.int64]) -> Means | OneBit:

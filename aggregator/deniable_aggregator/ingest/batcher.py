@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from deniable_aggregator.ingest.admission import Calendar
 from deniable_aggregator.ingest.flush import Flush, Outcome, Stored
-from deniable_aggregator.ingest.pace import Moments, Pace
+from deniable_aggregator.ingest.pace import Lately, Moments, Pace
 from deniable_aggregator.ingest.refusal import BUSY, DRAINING, STORE_UNAVAILABLE, Refusal
 from deniable_aggregator.ingest.rows import ROW_BYTES, Batch
 from deniable_aggregator.ingest.stats import IngestStats
@@ -127,6 +127,8 @@ class _Lane:
         self._give_up = give_up
         self._queue: deque[_Waiting] = deque()
         self._next = Moments(0.0, 0.0, 0.0)
+        self._lately: Lately | None = None
+        self._looked, self._ran = time.perf_counter(), time.thread_time()
         self._seen = 0
         self._timer: asyncio.Handle | None = None
         self._task: asyncio.Task[bool] | None = None
@@ -160,7 +162,7 @@ class _Lane:
         loop = asyncio.get_running_loop()
         first = self._queue[0]
         self._seen = len(first.batches)
-        delay = (self._next.room if self._full(first) else self._next.due) - loop.time()
+        delay = (self._next.room if self._full(first) else self._next.due) - time.perf_counter()
         if delay <= 0:
             self._timer = loop.call_soon(self._let_come)  # calls that have arrived in this turn still come along
         else:
@@ -169,12 +171,11 @@ class _Lane:
     def _let_come(self) -> None:
         """Begin, unless the last turn of the loop has brought more: then the next one may, too."""
         first = self._queue[0]
-        loop = asyncio.get_running_loop()
-        if len(first.batches) == self._seen or self._full(first) or loop.time() >= self._next.late:
+        if len(first.batches) == self._seen or self._full(first) or time.perf_counter() >= self._next.late:
             self._begin()
         else:
             self._seen = len(first.batches)
-            self._timer = loop.call_soon(self._let_come)
+            self._timer = asyncio.get_running_loop().call_soon(self._let_come)
 
     def _forget_timer(self) -> None:
         if self._timer:
@@ -184,7 +185,7 @@ class _Lane:
     def _begin(self) -> None:
         self._forget_timer()
         waiting = self._queue.popleft()
-        began = asyncio.get_running_loop().time()
+        began = time.perf_counter()
         self._task = asyncio.create_task(self._metered(waiting))
         self._task.add_done_callback(partial(self._ended, waiting, began))
 
@@ -193,7 +194,7 @@ class _Lane:
 
     def _ended(self, waiting: _Waiting, began: float, task: asyncio.Task[bool]) -> None:
         self._task = None
-        self._next = self._pace.after(began, waiting.spent)
+        self._next = self._pace.after(began, waiting.spent, self._look(waiting.spent))
         if task.cancelled():
             return
         if error := task.exception():
@@ -203,6 +204,15 @@ class _Lane:
                 self._give_up(self._queue.popleft())
         if self._queue:
             self._schedule()
+
+    def _look(self, spent: float) -> Lately:
+        """See how busy the loop has been since the flush before this one ended."""
+        now, ran = time.perf_counter(), time.thread_time()
+        elapsed, others = now - self._looked, ran - self._ran - spent
+        busy = others / elapsed if elapsed else 1.0
+        self._looked, self._ran = now, ran
+        self._lately = self._lately.then(spent, busy) if self._lately else Lately(spent, busy)
+        return self._lately
 
 
 class Batcher:

@@ -55,6 +55,8 @@ class ReportService:
         self._batcher = batcher
         self._stats = stats
         self._draining = asyncio.Event()
+        self._turn = asyncio.Lock()
+        """Of the streams: one message in a turn of the loop, however many streams there are."""
         self._streams: dict[_Stream, None] = {}
 
     @property
@@ -109,7 +111,7 @@ class ReportService:
     async def _stream_reports(
         self, messages: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> None:
-        stream = _Stream(self.take, context, self._heard)
+        stream = _Stream(self.take, context, self._heard, self._turn)
         self._heard(stream)
         if len(self._streams) > _MOST_STREAMS:
             self._crowd_out()
@@ -180,10 +182,12 @@ class _Stream:
         take: Callable[[SubmitReportsRequest], Ticket | Refusal],
         context: grpc.aio.ServicerContext[bytes, bytes],
         heard: Callable[[_Stream], None],
+        turn: asyncio.Lock,
     ) -> None:
         self._take = take
         self._context = context
         self._heard = heard
+        self._turn = turn
         self.crowded_out = asyncio.Event()
         """Another stream needs the place of this one."""
         self._in_flight = 0
@@ -202,8 +206,10 @@ class _Stream:
             self._heard(self)
             if not 1 <= len(request.batches) <= _MOST_OF_A_MESSAGE:
                 return _TOO_MANY
-            self._in_flight += len(request.batches)
-            self._await(_Message(request.sequence, [self._take(batch) for batch in request.batches]))
+            async with self._turn:
+                self._in_flight += len(request.batches)
+                self._await(_Message(request.sequence, [self._take(batch) for batch in request.batches]))
+                await asyncio.sleep(0)  # calls of devices have theirs before the next message of any stream
             while self._in_flight >= _MOST_IN_FLIGHT:
                 self._room.clear()
                 await self._room.wait()

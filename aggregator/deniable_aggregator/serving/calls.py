@@ -18,7 +18,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing, suppress
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -50,6 +50,14 @@ _LASTING: Mapping[str, int] = {
 _REPORTS = f"/{NAME}/"
 
 
+class _Unread(NamedTuple):
+    """A call that waits for its message."""
+
+    since: float
+    peer: str
+    """Its connection: to ask gRPC for it takes longer than all else that is done when a call comes to wait."""
+
+
 class Calls:
     """The calls of one process, over all of its listeners."""
 
@@ -57,7 +65,9 @@ class Calls:
         self._most_unread = most_unread
         self._conduct = conduct
         self._seconds = seconds
-        self._unread: dict[_Context, float] = {}
+        self._unread: dict[_Context, _Unread] = {}
+        self._crowds: Counter[str] = Counter()
+        """How many of them each connection has."""
         self._stored: set[_Context] = set()
         self._lasting: Counter[str] = Counter()
         self._ending: set[asyncio.Task[None]] = set()
@@ -88,17 +98,18 @@ class Calls:
 
     def look(self, before: float) -> None:
         """End the calls that have waited since then."""
-        for context, since in list(self._unread.items()):
-            if since > before:
+        for context, each in list(self._unread.items()):
+            if each.since > before:
                 break
             self._end(context, TOO_SLOW)
 
     async def read(self, context: _Context) -> Any:
         """The message of a call."""
-        unread = self._unread
-        if len(unread) >= self._most_unread:
+        if len(self._unread) >= self._most_unread:
             self._crowd_out()
-        unread[context] = asyncio.get_running_loop().time()
+        peer = context.peer()
+        self._unread[context] = _Unread(asyncio.get_running_loop().time(), peer)
+        self._crowds[peer] += 1
         message, refusal = grpc.aio.EOF, NO_MESSAGE
         try:
             message = await context.read()
@@ -108,33 +119,42 @@ class Calls:
         except DecodeError:  # gRPC would log it at length, as often as somebody likes
             refusal = NOT_A_REQUEST
         finally:
-            waited = unread.pop(context, None) is not None
+            waited = context in self._unread
+            if waited:
+                self._forget(context)
             if message is grpc.aio.EOF or not waited:
-                self._conduct.mark(context.peer())
+                self._conduct.mark(peer)
         if (
             not waited
         ):  # it is being refused: what has come after all is not taken, since its device may send it again
             raise asyncio.CancelledError
         if message is grpc.aio.EOF:
             await refuse(context, refusal)
+        self._conduct.handed(peer, message)
         return message
 
     def _crowd_out(self) -> None:
         """End the call that has waited longest; and with it its connection, if many others wait there: now and then
         a message does not come, but not one after the other."""
-        oldest = next(iter(self._unread))
-        peer = oldest.peer()
-        fellows = sum(context.peer() == peer for context in self._unread)
+        oldest, (_, peer) = next(iter(self._unread.items()))
+        fellows = self._crowds[peer]
         self._end(oldest, TOO_MANY_CALLS)
         if fellows > max(self._most_unread // _CROWD, _LEAST_CROWD):
             self._conduct.close(peer)
 
     def _end(self, context: _Context, refusal: Refusal) -> None:
         """Refuse a call whose handler waits for its message: that ends, too, with the same error."""
-        del self._unread[context]
+        self._forget(context)
         task = asyncio.create_task(_refused(context, refusal))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
+
+    def _forget(self, context: _Context) -> None:
+        """A call waits for its message no longer."""
+        peer = self._unread.pop(context).peer
+        self._crowds[peer] -= 1
+        if not self._crowds[peer]:
+            del self._crowds[peer]
 
     def _bounded(self, method: str, handler: _Handler) -> _Handler:
         """A method that is handed over at once, and of which nothing remains."""
@@ -178,7 +198,7 @@ class Calls:
                 await refuse(context, TOO_MANY_CALLS)
             self._lasting[method] += 1
             try:
-                answers = behaviour(await self.read(context) if asked else _messages_of(context), context)
+                answers = behaviour(await self.read(context) if asked else self._messages_of(context), context)
                 if isinstance(answers, AsyncGenerator):
                     async with aclosing(answers):
                         async for answer in answers:
@@ -195,20 +215,20 @@ class Calls:
 
         return lasts
 
-
-async def _messages_of(context: _Context) -> AsyncGenerator[Any, None]:
-    """The messages of a call. gRPC's own iterator of them holds itself: a cycle for every call."""
-    malformed = False
-    while not malformed:
-        try:
-            message = await context.read()
-        except DecodeError:
-            malformed = True
-        else:
-            if message is grpc.aio.EOF:
-                return
-            yield message
-    await refuse(context, NOT_A_REQUEST)
+    async def _messages_of(self, context: _Context) -> AsyncGenerator[Any, None]:
+        """The messages of a call. gRPC's own iterator of them holds itself: a cycle for every call."""
+        malformed, peer = False, context.peer()
+        while not malformed:
+            try:
+                message = await context.read()
+            except DecodeError:
+                malformed = True
+            else:
+                if message is grpc.aio.EOF:
+                    return
+                self._conduct.handed(peer, message)
+                yield message
+        await refuse(context, NOT_A_REQUEST)
 
 
 async def _refused(context: _Context, refusal: Refusal) -> None:

@@ -5,6 +5,9 @@ words:
           method, answered or not
   merit   a batch that a call has brought, and that is stored
   spell   the short time over which both are counted; then all are forgotten
+  credit  bytes that have come to something: those of a message that was handed over, whatever it was, with what goes
+          along with a message, and more for a merit. Who sends much more than that sends what no call is made of
+          (`serving/connections.py`)
 
 A device has a connection of its own, and makes one call. Somebody who floods sends hundreds over a connection, and
 each has its turn before a device's call that came later. While marks are few, nobody is closed for them, whatever
@@ -20,7 +23,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 __all__ = ["Conduct"]
 
@@ -29,6 +32,11 @@ _MANY = 100
 """Marks of a process in a spell: above that a tenth of what it can do is spent on them."""
 _FEW = 2
 """Marks of a connection in a spell, of those that are kept while there are many."""
+
+_ALONG = 8192
+"""Bytes that go along with a message, at the most: headers are no longer than that."""
+_MERIT = 1 << 16
+"""Credit of a merit: where messages of one are withheld, a proxy brings the batches of others."""
 
 
 class Conduct:
@@ -40,6 +48,7 @@ class Conduct:
         self._began = clock()
         self._marks: Counter[str] = Counter()
         self._merits: Counter[str] = Counter()
+        self._credits: Counter[str] = Counter()
         self._all = 0
         self._closed: set[str] = set()
         """Those that were told so in this spell: calls of theirs may still come to light."""
@@ -56,6 +65,16 @@ class Conduct:
         """A call of this connection has brought a batch that is stored."""
         self._look()
         self._merits[peer] += 1
+        self._credits[peer] += _MERIT
+
+    def handed(self, peer: str, message: object) -> None:
+        """A message of this connection has come wholly."""
+        self._credits[peer] += _ALONG + (len(message) if isinstance(message, bytes) else 0)
+
+    def take_credits(self) -> Mapping[str, int]:
+        """The credit of each connection since this was asked before."""
+        taken, self._credits = self._credits, Counter()
+        return taken
 
     def _look(self) -> None:
         """Forget everything at the end of a spell."""

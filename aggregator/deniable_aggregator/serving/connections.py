@@ -5,7 +5,8 @@ words:
          those that have been quiet for longest, until three eighths are. A device that says what it has to say is
          never among them: whoever holds connections to keep others out holds quiet ones. When memory is tight it
          keeps few of them, but for those that wait until this process has stored something. And it closes, by
-         name, those that conduct (`serving/conduct.py`) will not have
+         name, those that conduct (`serving/conduct.py`) will not have; and while the process is busy, which it
+         looks at more often then, those in debt (`serving/debts.py`)
 
 gRPC has a bound of its own, and refuses what comes beyond it: alone that would keep devices out for as long as
 somebody holds the places. Linux tells of every connection when something last came in on it, and a connection that is
@@ -22,8 +23,11 @@ import resource
 import socket
 import struct
 import sys
-from collections.abc import Callable, Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
+
+from deniable_aggregator.serving.debts import Debts
 
 __all__ = ["Guard", "places", "raise_file_limit"]
 
@@ -36,19 +40,28 @@ _LEAST = 64
 _FEW = 2048
 """With less room it is worth a warning: a limit of 1,024 files is an old default."""
 _LOOK_SECONDS = 0.5
+_BUSY_SECONDS = 0.1
+_BUSY = 0.25
+"""A process that has used so much of a processor since it was looked at is busy: it may not have had more."""
 _KEPT = 128
 """So many quiet connections are kept when memory is tight: an idle one takes 20 kB."""
 _FRESH_SECONDS = 2.0
 """A connection that has been quiet for less is not closed: its first words may be on their way."""
 _TASKS = 20_000
 """Two a call. With more calls than that, quiet connections go as well: they keep calls whose answers nobody takes."""
-_LAST_DATA = 52
-"""Where Linux's tcp_info has the milliseconds since data last came in."""
+_LAST_DATA, _RECEIVED = 52, 128
+"""Where Linux's tcp_info has the milliseconds since data last came in, and the bytes that have come."""
+_INFO_BYTES = 136
 _TOGETHER = 256
 """So many connections are looked at before others have a turn."""
 _FILES = "/proc/self/fd"
 _GATHER_SECONDS = 0.005
-"""So long those that are to be closed are gathered: to look through all files takes some milliseconds."""
+"""So long those that are to be closed are gathered, at the least: to look through all files takes milliseconds."""
+_EXPEL_SHARE, _LOOK_SHARE = 10, 30
+"""And a tenth of the loop's time is spent on finding them at the most; a thirtieth on looking at all connections."""
+_AT_ONCE = 50
+"""When memory is tight, so many connections are closed a look. gRPC takes no new ones while it ends others: to close
+a thousand of them kept devices waiting for seconds."""
 _MAPPED = "::ffff:"
 
 
@@ -80,6 +93,8 @@ class _Connection(NamedTuple):
     inode: int
     peer: str
     """The other end, as gRPC calls it."""
+    received: int
+    """Bytes that have come."""
 
 
 class Guard:
@@ -91,6 +106,7 @@ class Guard:
         most: int,
         tight: Callable[[], bool] = lambda: False,
         waiting: Callable[[], Collection[str]] = tuple,
+        brought: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._port = port
         self._most = most
@@ -98,26 +114,43 @@ class Guard:
         """Whether memory is."""
         self._waiting = waiting
         """Who waits for this process, rather than it for them."""
+        self._brought = brought
+        """The credit of connections, since it was asked for before."""
+        self._debts = Debts()
+        self._looked, self._used = time.monotonic(), time.process_time()
         self._expelled: set[str] = set()
+        self._expels = 0.0
+        """When connections may be looked for again, on the loop's clock."""
+        self._busy = False
         self._closed = 0
 
     async def keep(self) -> None:
         """Look at the connections, for ever."""
-        if sys.platform != "linux":
-            return  # gRPC's own bound has to do
+        pause = _LOOK_SECONDS
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(pause)
+            began = time.thread_time()
             await self.look()
+            pause = max(_BUSY_SECONDS, _LOOK_SHARE * (time.thread_time() - began)) if self._busy else _LOOK_SECONDS
             if self._closed:
                 _LOG.warning("closed %d connections whose calls brought nothing", self._closed)
                 self._closed = 0
 
     async def look(self) -> int:
-        """Close quiet connections if there are too many, or too many calls, or memory is tight; how many were."""
+        """Close quiet connections if there are too many, or too many calls, or memory is tight, and those in debt if
+        the process is busy; how many were."""
+        now, used, brought = time.monotonic(), time.process_time(), self._brought()
+        seconds, spent = now - self._looked, used - self._used
+        self._looked, self._used = now, used
+        self._busy = spent > _BUSY * seconds
+        if not self._busy:
+            self._debts.forget()
+        if sys.platform != "linux":
+            return 0  # gRPC's own bound has to do
         files = len(os.listdir(_FILES))
         calls = len(asyncio.all_tasks()) > _TASKS
         tight = files > _KEPT and self._tight()
-        if files <= self._most // 2 and not calls and not tight:
+        if files <= self._most // 2 and not calls and not tight and not self._busy:
             return 0
         found = []
         for number, file in enumerate(map(int, os.listdir(_FILES))):
@@ -125,11 +158,21 @@ class Guard:
                 await asyncio.sleep(0)
             if (connection := self._connection(file)) is not None:
                 found.append(connection)
-        kept = len(found) // 2 if calls else 3 * self._most // 8
-        if tight:
-            kept, waiting = min(kept, _KEPT), self._waiting()
-            found = [each for each in found if each.peer not in waiting]
+        closed = 0
+        if self._busy:
+            owing = self._debts.look(((each.peer, each.received) for each in found), brought, seconds)
+            closed = sum(self._close(each) for each in found if each.peer in owing)
+            self._closed += closed
+        return closed + await self._close_quiet(found, calls, tight)
+
+    async def _close_quiet(self, found: list[_Connection], calls: bool, tight: bool) -> int:
+        """Close those that have been quiet for longest, as far as there are too many; how many were."""
+        kept = len(found) // 2 if calls else 3 * self._most // 8 if len(found) > self._most // 2 else len(found)
         surplus = len(found) - kept
+        if tight:
+            waiting = self._waiting()
+            found = [each for each in found if each.peer not in waiting]
+            surplus = max(surplus, min(len(found) - _KEPT, _AT_ONCE))
         closed = 0
         for number, connection in enumerate(sorted(found, reverse=True)[: max(surplus, 0)]):
             if number % _TOGETHER == 0:
@@ -145,11 +188,13 @@ class Guard:
         if sys.platform != "linux":
             return
         if not self._expelled:
-            asyncio.get_running_loop().call_later(_GATHER_SECONDS, self._expel)
+            loop = asyncio.get_running_loop()
+            loop.call_later(max(_GATHER_SECONDS, self._expels - loop.time()), self._expel)
         self._expelled.add(peer)
 
     def _expel(self) -> None:
         expelled, self._expelled = self._expelled, set()
+        began = time.thread_time()
         for file in sorted(map(int, os.listdir(_FILES)), reverse=True):  # those that have just come, most likely
             if _peer(file) not in expelled:
                 continue
@@ -160,6 +205,7 @@ class Guard:
                     self._closed += 1
             if not expelled:
                 break
+        self._expels = asyncio.get_running_loop().time() + _EXPEL_SHARE * (time.thread_time() - began)
 
     def _connection(self, file: int) -> _Connection | None:
         """What a file is, if it is a connection to the port."""
@@ -168,9 +214,12 @@ class Guard:
                 return None
             with contextlib.suppress(OSError):
                 peer = _named(own)
-                info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
-                (quiet,) = struct.unpack_from("=I", info, _LAST_DATA)
-                return _Connection(quiet / 1000, file, os.fstat(own.fileno()).st_ino, peer)
+                info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES).ljust(_INFO_BYTES, b"\0")
+                (quiet,), (received,) = (
+                    struct.unpack_from("=I", info, _LAST_DATA),
+                    struct.unpack_from("=Q", info, _RECEIVED),
+                )
+                return _Connection(quiet / 1000, file, os.fstat(own.fileno()).st_ino, peer, received)
         return None
 
     def _close(self, connection: _Connection) -> bool:

@@ -66,6 +66,9 @@ _LEAST_UNREAD = 16
 _LAST_WORD_SECONDS = 1.0
 """When everything is stored, calls have this long to take their answers; those that watch something are cut."""
 
+MOST_AT_ONCE = 32
+"""Calls of a connection at a time: a device has one, a gateway a stream, and a proxy opens more connections."""
+
 OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_metadata_size", 8192),
     ("grpc.absolute_max_metadata_size", 16384),
@@ -74,10 +77,12 @@ OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.http2.lookahead_bytes", 16_384),
     ("grpc.http2.bdp_probe", 0),
     ("grpc.experimental.tcp_max_read_chunk_size", 8192),
-    # What is beyond a hundred calls of a connection is refused before anything is made of it; it is what clients take
-    # for granted until they are told. Those that have just ended do not count. After four new calls others have a
-    # turn. A call that is refused is not kept for a second to annoy whoever made it.
-    ("grpc.max_concurrent_streams", 100),
+    # What is beyond so many calls of a connection is refused before anything is made of it, and until a client has
+    # agreed to that, what is beyond so many altogether: whoever floods brings no more along with each connection.
+    # gRPC's clients wait until they are told; one that takes a hundred for granted makes those that are refused
+    # again. Calls that have just ended do not count. After four new ones others have a turn. One that is refused is
+    # not kept for a second to annoy whoever made it.
+    ("grpc.max_concurrent_streams", MOST_AT_ONCE),
     ("grpc.http2.max_deallocating_streams", 100),
     ("grpc.http2.max_requests_per_read", 4),
     ("grpc.http.tarpit", 0),
@@ -288,12 +293,15 @@ class Server:
         self._door = Admission(self._layouts, settings.calendar)
         self._reports = ReportService(self._door, batcher, self.stats)
         self._message_bytes = most_bytes(self._door.bound)
-        self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), Conduct(self._expel))
+        conduct = Conduct(self._expel)
+        self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), conduct)
         guards = settings.access.guards()
         self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
         for name in self._names:
             self._health.set(name, HealthCheckResponse.SERVING)
-        self._guard = Guard(self.port, places(), lambda: self._memory.grown, self._calls.storing)
+        self._guard = Guard(
+            self.port, places(), lambda: self._memory.grown, self._calls.storing, conduct.take_credits
+        )
         for listener in self._grpc:
             await listener.start()
 

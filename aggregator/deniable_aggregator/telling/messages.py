@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.query import Answer, Overview, Query, Trend
-from deniable_aggregator.answers import Heading, Measure, Row, Series, Target, headings, view
+from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals
 
@@ -37,6 +37,7 @@ def query_of(query: pb.Query) -> Query:
         confidence=query.confidence or 0.95,
         target=_TARGETS[query.target],
         rows=query.rows,
+        asked=tuple(RowId(row.series, row.key) for row in query.asked),
     )
 
 
@@ -106,6 +107,7 @@ def _heading_message(heading: Heading) -> pb.Heading:
         least=least,
         most=most,
         adds_up=heading.adds_up,
+        ordered=heading.ordered,
     )
 
 

@@ -16,6 +16,7 @@ from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.prices import Price, told
 from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst, Answer
 from deniable_aggregator.analysis.turns import SLICE, Turn
+from deniable_aggregator.answers import check_asked
 from deniable_aggregator.telling.messages import estimate_message, overview_message, query_of
 
 __all__ = ["Questions"]
@@ -78,7 +79,9 @@ class Questions:
         """What a question costs."""
         found, own = self.analyst.catalog.collection(collection), query_of(query)
         metrics = self.analyst.metrics(found, metric)
-        return Price(found, metrics, own.epochs, own.rows, trend, apart, times)
+        for each in metrics if own.asked else ():
+            check_asked(each, own.asked)
+        return Price(found, metrics, own.epochs, own.rows, trend, apart, times, len(own.asked))
 
     @contextlib.asynccontextmanager
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,8 +28,9 @@ class Reader:
 
     Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that is well under way), in a
     `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
-    the devices are a sample of, or just the devices "reporting". With `credentials`
-    TLS is spoken, as the SDK speaks it.
+    the devices are a sample of, or just the devices "reporting". Of a distribution any `quantiles` can be asked for,
+    such as [0.5, 0.999], and the `shares` of ranges: [(2000, None), (None, 200), (200, 2000)] are what lies above
+    2000, what lies below 200, and what between both. With `credentials` TLS is spoken, as the SDK speaks it.
     """
 
     def __init__(
@@ -112,9 +113,28 @@ def _query(
     segment: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     target: str = "population",
+    quantiles: Sequence[float] = (),
+    shares: Sequence[tuple[float | None, float | None]] = (),
 ) -> pb.Query:
     if target not in _TARGETS:
         raise ValueError(f"a target is one of {', '.join(_TARGETS)}, not {target!r}")
     return pb.Query(
-        epochs=last, last_epoch=last_epoch or 0, segment=segment, confidence=confidence, target=_TARGETS[target]
+        epochs=last,
+        last_epoch=last_epoch or 0,
+        segment=segment,
+        confidence=confidence,
+        target=_TARGETS[target],
+        asked=_asked(quantiles, shares),
     )
+
+
+def _asked(quantiles: Sequence[float], shares: Sequence[tuple[float | None, float | None]]) -> Iterator[pb.RowAsked]:
+    """The rows of these."""
+    if not quantiles and not shares:
+        return
+    from deniable_aggregator.answers import QUANTILES, SHARES, quantile_key, share_key  # loads what answers need
+
+    for share in quantiles:
+        yield pb.RowAsked(series=QUANTILES, key=quantile_key(share))
+    for above, below in shares:
+        yield pb.RowAsked(series=SHARES, key=share_key(above, below))

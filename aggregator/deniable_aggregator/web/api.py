@@ -34,6 +34,7 @@ from deniable_aggregator.analysis.catalog import NotKnownError
 from deniable_aggregator.analysis.prices import TooDearError
 from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst
 from deniable_aggregator.analysis.turns import BusyError
+from deniable_aggregator.answers import QUANTILES, SHARES
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.telling.messages import collection_message
 from deniable_aggregator.telling.questions import Questions
@@ -226,9 +227,12 @@ def _query(request: web.Request) -> pb.Query:
             if value not in {"population", "reporting"}:
                 raise ValueError(f"target is population or reporting, not {value!r}")
             query.target = pb.Target.Value(f"TARGET_{value.upper()}")
+        elif name in {QUANTILES, SHARES}:
+            query.asked.add(series=name, key=value)
         elif name != "trend":
             raise ValueError(
-                f"no parameter {name!r}; there are last, last_epoch, confidence, target, rows, trend and segment.NAME"
+                f"no parameter {name!r}; there are last, last_epoch, confidence, target, rows, trend, segment.NAME, "
+                f"{QUANTILES} and {SHARES}"
             )
     return query
 

@@ -2,8 +2,8 @@
 
 An estimate is three gauges, its value and the ends of its interval, so that each can be added, compared and drawn
 by itself; a bound in a label could not. All are about the newest epoch that is well under way, over all segments, at
-95%, for the population: as on the page. Of a series with many rows only the largest are told: the page and the API
-have all of them. Nothing that is told here is about one device.
+95%, for the population: as on the page. Of a series with many rows only the largest are told, of one whose rows have
+an order, such as a curve, none: the page and the API have all of them. Nothing that is told here is about one device.
 """
 
 from __future__ import annotations
@@ -129,6 +129,8 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
             continue
         for series in found.estimate.series:
             heading = series.heading
+            if len(series.rows) > MOST_ROWS:
+                continue
             more = {"measure": heading.measure, "unit": heading.unit, "decimals": str(decimals(heading))}
             for row in series.rows:
                 where = [*about, heading.name, row.key]

@@ -210,7 +210,7 @@ class _Reader:
             section.wrong("", str(error))
             return None
         columns = tuple(Column(place, name, each) for place, each in enumerate(mechanisms))
-        most = min(recalled or _RECALLED, *(column.mechanism.inputs for column in columns)) if memoize else 0
+        most = min(recalled or _RECALLED, max(column.mechanism.inputs for column in columns)) if memoize else 0
         return Metric(
             name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), most, instantaneous, expires
         )

@@ -8,10 +8,12 @@ from deniable.kinds._quantity import Quantity
 from deniable.kinds.boolean import Boolean
 from deniable.kinds.category import Category
 from deniable.kinds.count import Count
+from deniable.kinds.distribution import Distribution
 from deniable.kinds.flags import Flags
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
+from deniable.kinds.tree import Tree
 from deniable.kinds.vector import Vector
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Boolean",
     "Category",
     "Count",
+    "Distribution",
     "Fed",
     "Flags",
     "Kind",
@@ -26,10 +29,11 @@ __all__ = [
     "Ordinal",
     "Quantity",
     "Set",
+    "Tree",
     "Vector",
 ]
 
 KINDS: dict[str, type[Kind]] = {
-    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Flags, Set, Vector)
+    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector)
 }
 """Every kind, by name."""

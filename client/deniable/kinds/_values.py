@@ -7,11 +7,16 @@ one is not believed.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
-__all__ = ["real", "shown", "text", "whole"]
+__all__ = ["check_range", "finite", "real", "shown", "text", "whole"]
 
 _SHOWN = 200
+_LARGEST = 1e300
+"""No larger number is taken: the sum of a whole epoch's values stays finite."""
+_DISTINCT = 1 << 20
+"""The size of a range is told by its ends to one part in this, or the range is refused."""
 
 
 def whole(value: Any) -> int | None:
@@ -23,6 +28,21 @@ def whole(value: Any) -> int | None:
 def real(value: Any) -> int | float | None:
     """The value as a number; None for what is none."""
     return float.__float__(value) if issubclass(type(value), float) else whole(value)
+
+
+def finite(value: Any) -> float | None:
+    """The value as a number of a quantity, up to 1e300 in size; None for what is none."""
+    number = real(value)
+    return None if number is None or not abs(number) <= _LARGEST else float(number)
+
+
+def check_range(low: Fraction, high: Fraction) -> None:
+    """A ValueError says what is wrong with the ends of a range."""
+    if not low < high:
+        raise ValueError(f"must go up: {float(low):g} is not below {float(high):g}")
+    size, told = high - low, Fraction(float(high)) - Fraction(float(low))
+    if abs(told - size) * _DISTINCT > size:
+        raise ValueError(f"is too narrow for numbers near {float(low):g}: they have 53 bits")
 
 
 def text(value: Any) -> str | None:

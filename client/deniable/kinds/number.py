@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from deniable._section import Section, a_number, a_text
+from deniable._section import Section, a_number, a_range, a_text
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._quantity import ONE_BIT, Quantity
-from deniable.kinds._values import real, shown
+from deniable.kinds._values import check_range, finite, shown
 from deniable.mechanisms import Hybrid, Laplace, Mechanism, RandomizedResponse
 
 __all__ = ["Number"]
 
 MOST_STEPS = 1 << 20
-_DISTINCT = 1 << 20
-"""The size of a range is told by its ends to one part in this, or the range is refused."""
-LARGEST = 1e300
-"""No larger value is taken: the sum of a whole epoch's values stays finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +32,7 @@ class Number(Quantity):
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise ValueError(f"must go up: {float(self.low):g} is not below {float(self.high):g}")
+        check_range(self.low, self.high)
         if self.step <= 0:
             raise ValueError(f"a step must be greater than 0, not {float(self.step):g}")
         if (self.high - self.low) % self.step:
@@ -45,9 +40,6 @@ class Number(Quantity):
                 f"a step of {float(self.step):g} does not divide the range from {float(self.low):g} to "
                 f"{float(self.high):g}"
             )
-        size, told = self.high - self.low, Fraction(float(self.high)) - Fraction(float(self.low))
-        if abs(told - size) * _DISTINCT > size:
-            raise ValueError(f"is too narrow for numbers near {float(self.low):g}: they have 53 bits")
         if self.steps > MOST_STEPS:
             raise ValueError(f"has {self.steps} steps; at most {MOST_STEPS} are possible: use a larger step")
 
@@ -64,7 +56,7 @@ class Number(Quantity):
     @classmethod
     def read(cls, section: Section) -> Number | None:
         """Reads `range`, `step` and `unit`."""
-        ends = section.take("range", _range)
+        ends = section.take("range", a_range)
         step = section.take("step", a_number, Fraction(1))
         unit = section.take("unit", a_text, "")
         if ends is None or step is None or unit is None:
@@ -87,17 +79,11 @@ class Number(Quantity):
 
     def check(self, value: Any) -> float:
         """Takes any finite number, up to 1e300."""
-        number = real(value)
-        if number is None or not abs(number) <= LARGEST:
+        number = finite(value)
+        if number is None:
             raise InvalidValueError(f"a number takes a finite int or float, not {shown(value)}")
-        return float(number)
+        return number
 
     def apart(self) -> tuple[float, float]:
         """The two ends of the range."""
         return self.ends
-
-
-def _range(value: Any) -> tuple[Fraction, Fraction]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise TypeError(f"must be a list of two numbers such as [0, 480], not {value!r}")
-    return a_number(value[0]), a_number(value[1])

@@ -37,6 +37,7 @@ def exposure(ratio: Fraction, deviation: Fraction) -> Fraction:
         return Fraction(_tail(middle - half) - grown * _tail(middle + half) + _ROUNDING)
 
 
+@lru_cache(maxsize=64)
 def deviation(ratio: Fraction, delta: Fraction) -> Fraction:
     """The least deviation whose exposure is at most delta for ratio = e^eps."""
     low, high = 0, _STEP

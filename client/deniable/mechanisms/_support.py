@@ -43,6 +43,12 @@ class Supporting(Mechanism):
         """The chance that it supports another one, the same for every other one."""
 
     @property
+    def both(self) -> tuple[Fraction, Fraction]:
+        """The chances that a report supports two certain answers: the own one and another, and two others, on average
+        over which is the own one. Here as of a report that supports each answer for itself."""
+        return self.p * self.q, self.q**2
+
+    @property
     def asked(self) -> int:
         """How many answers shares are estimated of: of all that can be supported the first ones."""
         return self.inputs

@@ -127,6 +127,14 @@ class ProjectiveGeometryResponse(Supporting):
         return _other(self.p, self.order, self.dimensions)
 
     @property
+    def both(self) -> tuple[Fraction, Fraction]:
+        """Of the hyperplanes of two others, a certain part holds the own answer: exact on average over all points."""
+        own, points, supporting, shared = self.p, self.points, self.supporting, self.counts[-3]
+        three = Fraction(shared * (supporting - 2), points - 2)
+        others = own * three / supporting + (1 - own) * (shared - three) / (points - supporting)
+        return own * shared / supporting, others
+
+    @property
     def supported(self) -> int:
         """Of the answers that are asked for as many as lie in a hyperplane."""
         return min(self.supporting, self.inputs)

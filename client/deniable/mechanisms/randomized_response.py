@@ -88,6 +88,11 @@ class RandomizedResponse(Supporting):
         """The chance of each lie."""
         return Fraction(self.lies, WORD * (self.inputs - 1))
 
+    @property
+    def both(self) -> tuple[Fraction, Fraction]:
+        """A report supports one answer."""
+        return Fraction(0), Fraction(0)
+
     def randomize(self, value: int) -> int:
         """The truth, or one of the lies."""
         if self.inputs == 2:

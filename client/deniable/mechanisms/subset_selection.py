@@ -89,6 +89,13 @@ class SubsetSelection(Supporting):
         return _other(self.p, self.inputs, self.size)
 
     @property
+    def both(self) -> tuple[Fraction, Fraction]:
+        """Of the others of a subset every choice is as likely."""
+        own, others, size = self.p, self.inputs - 1, self.size
+        pairs = own * (size - 1) * (size - 2) + (1 - own) * size * (size - 1)
+        return own * (size - 1) / others, pairs / (others * max(others - 1, 1))
+
+    @property
     def naming(self) -> Naming:
         """As many answers as the subset has."""
         return Naming(self.size, self.p, self.q)

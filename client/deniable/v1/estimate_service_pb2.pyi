@@ -155,6 +155,7 @@ class Heading(google.protobuf.message.Message):
     LEAST_FIELD_NUMBER: builtins.int
     MOST_FIELD_NUMBER: builtins.int
     ADDS_UP_FIELD_NUMBER: builtins.int
+    ORDERED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Of the series, among those of its answer: "shares", "mean", "total"."""
     measure: global___Measure.ValueType
@@ -169,6 +170,8 @@ class Heading(google.protobuf.message.Message):
     """The most that a device's quantity can be, where the collection file says so."""
     adds_up: builtins.bool
     """Every device is in exactly one row: shares add up to 1."""
+    ordered: builtins.bool
+    """Rows go up a scale, as those of a curve do: all of them are told."""
     def __init__(
         self,
         *,
@@ -179,9 +182,10 @@ class Heading(google.protobuf.message.Message):
         least: builtins.float | None = ...,
         most: builtins.float | None = ...,
         adds_up: builtins.bool = ...,
+        ordered: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "least", b"least", "most", b"most"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "adds_up", b"adds_up", "decimals", b"decimals", "least", b"least", "measure", b"measure", "most", b"most", "name", b"name", "unit", b"unit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_least", b"_least", "_most", b"_most", "adds_up", b"adds_up", "decimals", b"decimals", "least", b"least", "measure", b"measure", "most", b"most", "name", b"name", "ordered", b"ordered", "unit", b"unit"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_least", b"_least"]) -> typing.Literal["least"] | None: ...
     @typing.overload
@@ -552,6 +556,7 @@ class Query(google.protobuf.message.Message):
     CONFIDENCE_FIELD_NUMBER: builtins.int
     TARGET_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
+    ASKED_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -563,10 +568,18 @@ class Query(google.protobuf.message.Message):
     target: global___Target.ValueType
     """Whom the intervals are about."""
     rows: builtins.int
-    """At most so many rows of each series, the largest first; 0: all, in the order of the collection file."""
+    """At most so many rows of each series that is not ordered, the largest first; 0: all, in the order of the collection
+    file.
+    """
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
+
+    @property
+    def asked(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RowAsked]:
+        """Rows that are asked for, besides those that an answer always has: of a distribution any quantile, such as "p37.5"
+        of "quantiles", and the share of any range, such as "above 2000" of "shares".
+        """
 
     def __init__(
         self,
@@ -577,10 +590,33 @@ class Query(google.protobuf.message.Message):
         confidence: builtins.float = ...,
         target: global___Target.ValueType = ...,
         rows: builtins.int = ...,
+        asked: collections.abc.Iterable[global___RowAsked] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
 
 global___Query = Query
+
+@typing.final
+class RowAsked(google.protobuf.message.Message):
+    """A row that is asked for."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    SERIES_FIELD_NUMBER: builtins.int
+    KEY_FIELD_NUMBER: builtins.int
+    series: builtins.str
+    """The series that it belongs to."""
+    key: builtins.str
+    """What it is about, as its key says it."""
+    def __init__(
+        self,
+        *,
+        series: builtins.str = ...,
+        key: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["key", b"key", "series", b"series"]) -> None: ...
+
+global___RowAsked = RowAsked
 
 @typing.final
 class ListCollectionsRequest(google.protobuf.message.Message):

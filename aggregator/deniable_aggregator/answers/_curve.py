@@ -1,0 +1,95 @@
+"""The curve of a distribution: estimates at every boundary of its buckets, and quantiles where it crosses a share.
+
+words:
+  boundary   where a bucket begins, by its place; the last one is where the last bucket ends
+  shown      the curve made monotone, on which the values of quantiles lie
+  exact      the standard error of a boundary from the exact covariance
+  near       boundaries whose interval ends so near to a quantile's share that only the exact error decides which side
+             of it they are on; for the others a rough one is enough
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.kinds import Distribution
+from deniable_aggregator.consistency import monotone
+from deniable_aggregator.estimators import Fit, Spread
+
+__all__ = ["Curve"]
+
+_Floats = NDArray[np.float64]
+_Places = NDArray[np.intp]
+
+_FEW = 256
+"""So many boundaries all have exact errors."""
+_SAMPLED = 64
+"""Of more boundaries so many tell by how much a rough error is off; off by more than this no other one is."""
+_OFF = 0.2
+
+
+class Curve:
+    """What is known of one distribution."""
+
+    def __init__(self, kind: Distribution, fit: Fit, confidence: float) -> None:
+        self.kind = kind
+        """The kind, with its buckets."""
+        self.fit = fit
+        """The tree over the buckets."""
+        self.reach = NormalDist().inv_cdf((1 + confidence) / 2)
+        """How many standard errors an interval reaches to either side."""
+        self.shares = fit.before()
+        """At every boundary, the share of devices below it; not corrected."""
+
+    @cached_property
+    def shown(self) -> _Floats:
+        """The curve made monotone."""
+        inner = monotone(self.shares[1:-1])
+        return np.concatenate([[0.0], inner, [1.0]])
+
+    def spread(self, boundaries: _Places) -> Spread:
+        """How uncertain the curve is at some boundaries; certain at both ends."""
+        inner = (boundaries > 0) & (boundaries < self.kind.buckets)
+        variances, kept = np.zeros((2, len(boundaries)))
+        if inner.any():
+            variances[inner], kept[inner] = self.fit.below(boundaries[inner])
+        return Spread(variances, kept)
+
+    def quantiles(self, shares: Sequence[float]) -> list[tuple[float, float, float]]:
+        """For each share the value that so many devices are below, and the ends of its interval."""
+        errors = self.reach * self._errors(shares)
+        highest, lowest = self.shares + errors, self.shares - errors
+        found = []
+        for share in shares:
+            first = int(np.argmax(highest[1:] >= share))
+            last = int(np.flatnonzero(lowest[:-1] <= share)[-1])
+            low, high = self.kind.boundary(first), self.kind.boundary(last + 1)
+            found.append((min(max(self._value(share), low), high), low, high))
+        return found
+
+    def _value(self, share: float) -> float:
+        """Where the shown curve reaches a share: a straight line within a bucket."""
+        shown = self.shown
+        end = max(int(np.searchsorted(shown, share)), 1)
+        rise = shown[end] - shown[end - 1]
+        part = (share - shown[end - 1]) / rise if rise > 0 else 1.0
+        return self.kind.boundary(end - 1) + float(part) * self.kind.width
+
+    def _errors(self, shares: Sequence[float]) -> _Floats:
+        """The standard error of every boundary: exact wherever an interval of one of the shares may end."""
+        count = self.kind.buckets
+        if count <= _FEW:
+            return np.sqrt(self.spread(np.arange(count + 1)).variances)
+        sampled = np.unique(np.linspace(1, count - 1, _SAMPLED).astype(np.intp))
+        rough = np.append(np.sqrt(self.fit.rough()), 0.0)
+        exact = np.sqrt(self.spread(sampled).variances)
+        errors: _Floats = rough * np.interp(np.arange(count + 1), sampled, exact / rough[sampled])
+        off = np.abs(np.abs(self.shares[:, np.newaxis] - np.array(shares)) - self.reach * errors[:, np.newaxis])
+        near = np.flatnonzero((off <= _OFF * self.reach * errors[:, np.newaxis]).any(axis=1))
+        errors[near] = np.sqrt(self.spread(near).variances)
+        return errors

@@ -1,0 +1,164 @@
+"""Tree: the share of every node of a hierarchy, and how many devices that is, in whole numbers that add up.
+
+Both series are of one estimate, fitted to what is told of all levels: children add up to their parents in it as
+well, but some of it may be negative, and none of it is a whole number. The consistent view is: of all non-negative
+whole numbers in which children add up to their parents, and the first level to the reports that there are, the
+nearest ones, each error in units of the standard error. Of shares it is these numbers' part of the reports.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric
+from deniable.kinds import Tree as Kind
+from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
+from deniable_aggregator.answers._room import Counters, Room
+from deniable_aggregator.answers._shares import SHARES
+from deniable_aggregator.consistency import Hierarchy, integers
+from deniable_aggregator.estimators import Fit, Target, Tree, fit
+
+__all__ = ["TreeRoom"]
+
+_Floats = NDArray[np.float64]
+
+_DEVICES = "devices"
+_HEADINGS = (Heading(SHARES, Measure.SHARE), Heading(_DEVICES, Measure.TOTAL, "devices"))
+
+
+class TreeRoom(Room):
+    """Two series, each with a row a node: those below a node after it, and it is their parent."""
+
+    kind = Kind
+    view = "tree"
+    combines = True
+
+    def headings(self, metric: Metric) -> tuple[Heading, ...]:  # noqa: ARG002
+        """Shares, and numbers of devices."""
+        return _HEADINGS
+
+    def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """The devices that have drawn a level are a random sample of those that reported: also where these alone are
+        meant, an interval has to account for sampling."""
+        shape = _shape(_kind(metric))
+        fitted = fit([column.mechanism for column in metric.columns], shape.tree, counters)
+        values, errors = shape.read(fitted)
+        reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
+        low, high = np.clip(values - reach, 0, 1), np.clip(values + reach, 0, 1)
+        if not fitted.reports:
+            values, errors, low, high = (np.full(len(values), each) for each in (math.nan, math.nan, 0.0, 1.0))
+        series = []
+        for heading, whole in zip(_HEADINGS, (1, fitted.reports), strict=True):
+            columns = ((whole * numbers).tolist() for numbers in (values, low, high, errors))
+            lines = zip(shape.nodes, *columns, shape.above, strict=True)
+            series.append(Series(heading, tuple(Row(*line) for line in lines)))
+        return Estimate(metric.name, fitted.reports, tuple(series), confidence, target)
+
+    def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
+        """How many devices are at each node or below it."""
+        kind = _kind(metric)
+        counted: Counter[str] = Counter()
+        for leaf, devices in Counter(values).items():
+            for node in {names[place] for names, place in zip(kind.nodes, kind.index[leaf], strict=True)}:
+                counted[node] += devices
+        nodes = _shape(kind).nodes
+        shares = {RowId(SHARES, node): counted[node] / len(values) for node in nodes}
+        return shares | {RowId(_DEVICES, node): float(counted[node]) for node in nodes}
+
+    def row_count(self, metric: Metric) -> int:
+        """Two a node."""
+        return len(_HEADINGS) * len(_shape(_kind(metric)).nodes)
+
+    def shared(
+        self,
+        metric: Metric,  # noqa: ARG002
+        counters: Counters,  # noqa: ARG002
+        pooled: Estimate,
+        spread: Sequence[float],  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep: that of their leaves, whatever levels they draw,
+        by the share which is nearest to a half of all in its interval."""
+        rows = pooled.series[0].rows
+        low, high, errors = (np.array([getattr(row, part) for row in rows]) for part in ("low", "high", "std_error"))
+        nearest = np.clip(0.5, low, high)
+        with np.errstate(invalid="ignore"):
+            parts = nearest * (1 - nearest) / (pooled.reports * np.square(errors))
+        return np.tile(np.clip(np.nan_to_num(parts, nan=1.0), 0.0, 1.0), (3, len(_HEADINGS)))
+
+    def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:
+        """Whole numbers of devices, and what share of the reports these are."""
+        shape, rows = _shape(_kind(metric)), found.series[0].rows
+        values, errors = (np.array([getattr(row, part) for row in rows]) for part in ("value", "std_error"))
+        if not (found.reports and np.isfinite(values).all() and (errors > 0).all() and np.isfinite(errors).all()):
+            return [None] * len(found.rows)
+        known = np.concatenate([[found.reports], np.full(len(rows), -1)])
+        said = np.concatenate([[1.0], values]) * found.reports
+        weights = np.concatenate([[0.0], np.square(errors.min() / errors)])
+        devices = integers(shape.hierarchy, said, weights, known)[1:]
+        return [*(devices / found.reports).tolist(), *devices.astype(np.float64).tolist()]
+
+
+class _Shape(NamedTuple):
+    """What a kind's answers are of."""
+
+    tree: Tree
+    """The nodes of every level."""
+    nodes: tuple[str, ...]
+    """The path of every node once, those below a node after it."""
+    above: tuple[str, ...]
+    """Of each its parent's path; empty for those of the first level."""
+    places: tuple[tuple[int, ...], ...]
+    """For every level, which of its nodes are not in the level above, by their place;"""
+    rows: tuple[tuple[int, ...], ...]
+    """and where they are among all nodes."""
+    hierarchy: Hierarchy
+    """All nodes below one that stands for everything, which is the first."""
+
+    def read(self, fitted: Fit) -> tuple[_Floats, _Floats]:
+        """The share of every node, and its standard error."""
+        values, errors = np.empty(len(self.nodes)), np.empty(len(self.nodes))
+        for level, (places, rows) in enumerate(zip(self.places, self.rows, strict=True)):
+            own = np.array(places, dtype=np.intp)
+            values[list(rows)] = fitted.shares[level][own]
+            errors[list(rows)] = np.sqrt(fitted.nodes(level, own).variances)
+        return values, errors
+
+
+@lru_cache(maxsize=64)
+def _shape(kind: Kind) -> _Shape:
+    parents = tuple(np.array(above, dtype=np.intp) for above in kind.above)
+    first: dict[str, tuple[int, int]] = {}
+    above: dict[str, str] = {}
+    for level, names in enumerate(kind.nodes):
+        for place, node in enumerate(names):
+            if node not in first:
+                first[node] = level, place
+                above[node] = kind.nodes[level - 1][kind.above[level][place]] if level else ""
+    nodes: dict[str, int] = {}
+    for places in kind.index.values():
+        for names, place in zip(kind.nodes, places, strict=True):
+            nodes.setdefault(names[place], len(nodes))
+    levels: list[list[tuple[int, int]]] = [[] for _ in kind.nodes]
+    for node, (level, place) in first.items():
+        levels[level].append((place, nodes[node]))
+    return _Shape(
+        Tree(parents),
+        tuple(nodes),
+        tuple(above[node] for node in nodes),
+        tuple(tuple(place for place, _ in level) for level in levels),
+        tuple(tuple(row for _, row in level) for level in levels),
+        Hierarchy.of(np.array([-1, *(nodes[above[node]] + 1 if above[node] else 0 for node in nodes)])),
+    )
+
+
+def _kind(metric: Metric) -> Kind:
+    assert isinstance(metric.kind, Kind)
+    return metric.kind

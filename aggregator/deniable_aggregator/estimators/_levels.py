@@ -1,0 +1,288 @@
+"""Levels: one tree out of what reports say of each of its levels, with the variance of whatever is asked of it.
+
+words:
+  level      all nodes that are equally far below the root; its reports are of devices of their own
+  told       what a level's reports say: how often each node was supported, and the mechanism's chances
+  own        the variance of a node as its level's reports alone say it, if all nodes are alike
+  known      the variance of a node as all levels from its own downwards say it
+  fitted     the shares that fit all levels best: children add up to their parent, and the first level to 1
+  reading    a sum of fitted shares with weights: a node's share, that of all leaves below a boundary, a mean
+  weights    of a reading, how much each node of each level counts for it
+
+**Fitted.** Generalised least squares, in two passes. Upwards, what a node's level says and what its children add up
+to are averaged by their precisions; downwards, what is missing between a parent and its children is given to these by
+their variances. (Hay, Rastogi, Miklau, Suciu, arXiv 0904.0942, with levels and children that differ.) Which weights
+come of that depends on how many have reported, and on nothing that they have reported: a reading is not biased.
+
+**The variance of a reading** is the sum over levels of that of one report's weights, over the reports of the level,
+for what the level's reports say of its nodes depends on each other in a way that is known exactly. With a the weights
+of a level, f the shares, A the sum of a, and chances of supporting the own node (p), another (q), the own one and
+another (r), and two others (s), what a report counts for has the expectation q A + (p - q) sum f a, and the square of
+that has
+
+    q sum a^2 + (p - q) sum f a^2 + 2 r (A sum f a - sum f a^2) + s (A^2 - 2 A sum f a + 2 sum f a^2 - sum a^2).
+
+So four sums of a level are enough. (What few reports could not show is added: `GRAIN`.) Off the way from the root to
+where a reading ends, its weights are those of a whole subtree times one number: the four sums of every subtree are
+added up once, and a reading takes as many steps as there are pairs of levels, however many nodes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable.mechanisms import Mechanism, Supporting
+from deniable_aggregator.estimators._frequencies import GRAIN, Frequencies
+
+__all__ = ["Fit", "Spread", "Told", "Tree", "told"]
+
+_Floats = NDArray[np.float64]
+_Places = NDArray[np.intp]
+
+_FEWEST = 1e-9
+"""Reports of a level that nobody has answered: all that it would say is then as good as unknown."""
+_LEAST = 0.5
+"""The part of the variance without any devices that a variance has at least: shares are known with noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The nodes of every level, from the one below the root to the leaves: children of one parent are neighbours."""
+
+    parents: tuple[_Places, ...]
+    """For every node its parent's place in the level above, in rising order; of the first level 0."""
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many nodes each level has."""
+        return tuple(map(len, self.parents))
+
+    @cached_property
+    def first(self) -> tuple[_Places, ...]:
+        """For every node of the level above where its children begin, and where the last one's end."""
+        above = (1, *self.sizes[:-1])
+        bounds = zip(self.parents, above, strict=True)
+        return tuple(np.searchsorted(own, np.arange(count + 1)) for own, count in bounds)
+
+    def added(self, level: int, values: _Floats) -> _Floats:
+        """What a level's nodes add up to, for every node of the level above."""
+        return np.add.reduceat(values, self.first[level][:-1], axis=0)
+
+    def alike(self) -> list[_Floats]:
+        """The share of every node of each level, where all leaves have the same."""
+        shares = [np.full(self.sizes[-1], 1 / self.sizes[-1])]
+        for level in range(len(self.parents) - 1, 0, -1):
+            shares.append(self.added(level, shares[-1]))
+        return shares[::-1]
+
+
+class Told(NamedTuple):
+    """What a level's reports say."""
+
+    reports: int
+    """How many there are."""
+    values: _Floats
+    """The share of every node, not corrected; 0 without reports."""
+    p: float
+    """The chance that a report supports its own node."""
+    q: float
+    """The chance that it supports another one."""
+    own_and_other: float
+    """The chance that it supports its own node and a certain other one."""
+    two_others: float
+    """The chance that it supports two certain others."""
+
+    @property
+    def variance(self) -> float:
+        """Of a node, if all are alike and what they add up to is known: by this levels are weighed."""
+        nodes, rate = len(self.values), self.p - self.q
+        both = (2 * self.own_and_other + (nodes - 2) * self.two_others) / nodes
+        return (self.q + rate / nodes - both) / rate**2 / max(self.reports, _FEWEST)
+
+
+def told(mechanism: Mechanism, found: Frequencies) -> Told:
+    """What a level's reports say, from how often they support each node."""
+    assert isinstance(mechanism, Supporting)
+    values = found.values if found.reports else np.zeros(len(found.supports))
+    return Told(found.reports, values, found.p, found.q, *map(float, mechanism.both))
+
+
+class Spread(NamedTuple):
+    """How uncertain readings are."""
+
+    variances: _Floats
+    """Of each, about the population that the devices are a sample of."""
+    kept: _Floats
+    """The part of it that is of what the devices are, and would be without noise."""
+
+
+class Fit:
+    """The shares of a tree that fit all levels best, and what readings of it are worth."""
+
+    def __init__(self, tree: Tree, levels: Sequence[Told]) -> None:
+        self.tree = tree
+        """The tree."""
+        self.levels = tuple(levels)
+        """What is told of each of its levels."""
+        self.reports = sum(level.reports for level in levels)
+        """How many reports there are of all levels."""
+        depth = len(levels)
+        self._weight: list[_Floats] = [np.empty(0)] * depth
+        self._pull: list[_Floats] = [np.empty(0)] * depth
+        self._gain: list[_Floats] = [np.empty(0)] * depth
+        self._known: list[_Floats] = [np.empty(0)] * depth
+        self._whole: list[_Floats] = [np.empty(0)] * depth
+        self.shares: list[_Floats] = [np.empty(0)] * depth
+        """Of every level, the fitted share of every node."""
+        self._pass()
+
+    def _pass(self) -> None:
+        """Upwards and downwards."""
+        tree, upwards = self.tree, []
+        below = children = np.empty(0)
+        for level in range(len(self.levels) - 1, -1, -1):
+            said = self.levels[level]
+            precision = np.full(tree.sizes[level], 1 / said.variance)
+            whole = precision + 1 / below if len(below) else precision
+            known = 1 / whole
+            self._weight[level] = precision * known
+            self._pull[level] = known / below if len(below) else np.zeros(len(known))
+            value = self._weight[level] * said.values + (self._pull[level] * children if len(below) else 0)
+            upwards.append(value)
+            below, children = tree.added(level, known), tree.added(level, value)
+            self._known[level], self._whole[level] = known, below
+            self._gain[level] = known / below[tree.parents[level]]
+        above = np.ones(1)
+        for level, value in enumerate(reversed(upwards)):
+            missing = above - tree.added(level, value)
+            above = self.shares[level] = value + self._gain[level] * missing[tree.parents[level]]
+
+    def before(self) -> _Floats:
+        """For every leaf, the fitted share of all leaves before it; at last, of all."""
+        return np.concatenate([[0.0], np.cumsum(self.shares[-1])])
+
+    def rough(self) -> _Floats:
+        """For every leaf, the variance of all leaves before it, as if all nodes of a level were alike: near the exact
+        one, and found for all leaves at once."""
+        paths = self._paths(len(self.levels) - 1, np.arange(self.tree.sizes[-1]))
+        variances = part = np.zeros(self.tree.sizes[-1])
+        for place in range(len(self.levels) - 1, -1, -1):
+            at, known, whole = paths[place], self._known[place], self._whole[place]
+            earlier = np.concatenate([[0.0], np.cumsum(known)])
+            left = earlier[at] - earlier[self._begin(place, paths)]
+            above = whole[self._above(place, paths)]
+            taken = left + part * known[at]
+            variances = variances + left + part**2 * known[at] - taken**2 / above
+            part = taken / above
+        return variances
+
+    # Readings, by the four sums of each level.
+
+    def nodes(self, level: int, places: _Places) -> Spread:
+        """Of the shares of nodes of one level."""
+        return self._spread(self._sums(level, places, below=False))
+
+    def below(self, places: _Places) -> Spread:
+        """Of the shares of all leaves before each of some."""
+        return self._spread(self._sums(len(self.levels) - 1, places, below=True))
+
+    def weighted(self, weights: _Floats) -> Spread:
+        """Of sums over the leaves with weights: one reading a column."""
+        level = len(self.levels) - 1
+        parts = [weights]
+        for place in range(level, -1, -1):
+            parts.append(self.tree.added(place, parts[-1] * self._gain[place][:, np.newaxis]))
+        parts.reverse()
+        carried = np.zeros((1, weights.shape[1]))
+        sums = np.empty((weights.shape[1], len(self.levels), 4))
+        for place, (above, own) in enumerate(pairwise(parts)):
+            parents, shares = self.tree.parents[place], self.shares[place]
+            moved = (carried - above)[parents] + own
+            counts = moved * self._weight[place][:, np.newaxis]
+            squares = counts**2
+            sums[:, place] = np.stack([squares.sum(0), counts.sum(0), shares @ counts, shares @ squares], axis=1)
+            carried = moved * self._pull[place][:, np.newaxis]
+        return self._spread(sums)
+
+    def _spread(self, sums: _Floats) -> Spread:
+        squares, total, mean, own = np.moveaxis(sums, -1, 0)
+        p, q, near, far, reports = (
+            np.array(column)
+            for column in zip(
+                *((each.p, each.q, each.own_and_other, each.two_others, max(each.reports, _FEWEST))
+                  for each in self.levels), strict=True)
+        )  # fmt: skip
+        rate = p - q
+        empty = q * squares + far * (total**2 - squares)
+        second = empty + rate * own + 2 * near * (total * mean - own) + 2 * far * (own - total * mean)
+        variances = second - (q * total + rate * mean) ** 2
+        variances = np.maximum(variances, _LEAST * (empty - (q * total) ** 2))
+        variances = (variances + GRAIN * squares / np.maximum(reports, 1)) / rate**2
+        kept = np.clip(own - mean**2, 0, variances)
+        return Spread((variances / reports).sum(axis=1), (kept / reports).sum(axis=1))
+
+    @cached_property
+    def _subtrees(self) -> list[_Floats]:
+        """For every node, and every level from its own on, the four sums over its subtree of the weights that come of
+        a weight of 1 at its top; added up from the left, with a row of zeros before."""
+        found: list[_Floats] = []
+        under: _Floats = np.empty((0, 0, 4))
+        for level in range(len(self.levels) - 1, -1, -1):
+            weight, pull, shares = self._weight[level], self._pull[level], self.shares[level]
+            own = np.stack([weight**2, weight, shares * weight, shares * weight**2], axis=1)[:, np.newaxis]
+            factors = np.stack([pull**2, pull, pull, pull**2], axis=1)[:, np.newaxis]
+            every = np.concatenate([own, under * factors], axis=1) if len(under) else own
+            found.append(np.concatenate([np.zeros((1, *every.shape[1:])), np.cumsum(every, axis=0)]))
+            under = self.tree.added(level, every)
+        return found[::-1]
+
+    def _sums(self, level: int, places: _Places, *, below: bool) -> _Floats:
+        """The four sums of each level, for the node at each place; or for all leaves before it."""
+        paths = self._paths(level, places)
+        parts = [np.full(len(places), 0.0 if below else 1.0)]
+        for place in range(level, -1, -1):
+            part = self._gain[place][paths[place]] * parts[-1]
+            if below:
+                before = np.concatenate([[0.0], np.cumsum(self._gain[place])])
+                part += before[paths[place]] - before[self._begin(place, paths)]
+            parts.append(part)
+        parts.reverse()
+        sums, carried = np.zeros((len(places), len(self.levels), 4)), np.zeros(len(places))
+        for place in range(level + 1):
+            at, subtrees, above = paths[place], self._subtrees[place], carried - parts[place]
+            last = self.tree.first[place][self._above(place, paths) + 1]
+            own = above + parts[place + 1]
+            _add(sums[:, place:], above + below, subtrees[at] - subtrees[self._begin(place, paths)])
+            _add(sums[:, place:], above, subtrees[last] - subtrees[at + 1])
+            ends = place == level
+            mine = subtrees[at + 1] - subtrees[at]
+            _add(sums[:, place:] if ends else sums[:, place : place + 1], own, mine if ends else mine[:, :1])
+            carried = own * self._pull[place][at]
+        return sums
+
+    def _paths(self, level: int, places: _Places) -> list[_Places]:
+        """For each level down to one, the place of the node that is above each of some."""
+        paths = [places]
+        for place in range(level, 0, -1):
+            paths.append(self.tree.parents[place][paths[-1]])
+        return paths[::-1]
+
+    def _above(self, place: int, paths: Sequence[_Places]) -> _Places:
+        return paths[place - 1] if place else np.zeros(len(paths[0]), dtype=np.intp)
+
+    def _begin(self, place: int, paths: Sequence[_Places]) -> _Places:
+        """Where the siblings of a path's node begin."""
+        return self.tree.first[place][self._above(place, paths)]
+
+
+def _add(sums: _Floats, times: _Floats, subtrees: _Floats) -> None:
+    """Add what subtrees have, for a weight at their top."""
+    square = times**2
+    sums += np.stack([square, times, times, square], axis=1)[:, np.newaxis] * subtrees
