@@ -12,31 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable import Collection
+from support.editor import BROWSER, HEAD, MINUTES
 from support.site import Running, running
 
 TODAY = 20_000
-COLLECTION = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[segments]
-platform = ["linux", "windows"]
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = ["chrome", "edge", "firefox"]
-epsilon = 1.0
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-epsilon = 1.0
-"""
-)
+COLLECTION = Collection.loads(f"{HEAD}{BROWSER}{MINUTES}")
 ROOT = "/api/v1/collections/editor/"
 
 

@@ -19,35 +19,13 @@ from deniable import Collection
 from deniable_aggregator import Reader, RemoteError, Table
 from deniable_aggregator.telling.tables import COLUMNS
 from support.commands import COMMAND, ROOT, told
+from support.editor import BROWSER, DARK, HEAD, MINUTES
 from support.site import Running, running
 from support.waiting import PATIENCE
 
 COLLECTION = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[segments]
-platform = ["linux", "windows"]
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = ["chrome", "edge", "firefox", "safari"]
-epsilon = 1.0
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-unit = "minutes"
-epsilon = 1.0
-mechanism = "laplace"
+    f"""\
+{HEAD}{BROWSER}{DARK}{MINUTES}mechanism = "laplace"
 """
 )
 TODAY = int(time.time() // 86400)

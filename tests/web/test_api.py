@@ -22,36 +22,14 @@ from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator import Reader
 from deniable_aggregator.analysis.query import Analyst, Query
 from deniable_aggregator.serving.server import layout_of
+from support.editor import BROWSER, DARK, HEAD, MINUTES
 from support.site import Running, running
 from support.waiting import PATIENCE
 
 TODAY = 20_000
-TEXT = """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[segments]
-platform = ["linux", "windows"]
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = ["chrome", "edge", "firefox", "safari"]
-epsilon = 1.0
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-memoize = true
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-unit = "minutes"
-epsilon = 1.0
-mechanism = "laplace"
+TEXT = f"""\
+{HEAD}{BROWSER}{DARK}memoize = true
+{MINUTES}mechanism = "laplace"
 """
 COLLECTION = Collection.loads(TEXT)
 
