@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,9 +36,13 @@ def cpu_seconds(pids: set[int]) -> float:
 class Running:
     """A Python module as a server of its own: it prints its port when it is ready, and ends on SIGTERM."""
 
-    def __init__(self, module: str, *arguments: str) -> None:
+    def __init__(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+            [sys.executable, "-m", module, *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
         )
         assert self._process.stdout
         line = self._process.stdout.readline()
