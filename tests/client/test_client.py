@@ -99,7 +99,7 @@ def test_what_is_recorded_arrives_as_one_report_a_metric() -> None:
             for minutes in range(50):
                 device.record("dark", minutes % 2 == 0)
                 device.record("minutes", minutes)
-            assert device.flush()
+            assert device.flush(PATIENCE)
             counts = device.status().counts
         (request,) = map(SubmitReportsRequest.FromString, endpoint.requests)
     assert (request.epoch, request.segment, request.collection_digest) == (100, 1, COLLECTION.digest)
@@ -121,7 +121,7 @@ def test_a_batch_is_the_same_bytes_at_every_try() -> None:
         for tries in range(1, 4):
             assert not device.flush(0.2)
             soon(lambda tries=tries: len(endpoint.requests) >= tries)  # type: ignore[misc]
-        assert device.flush(5.0)
+        assert device.flush(PATIENCE)
         assert len(endpoint.requests) >= 4
         assert len(set(endpoint.requests)) == 1
         assert device.status().waiting == 0
@@ -152,7 +152,7 @@ def test_a_refusal_that_is_final_drops_the_batch() -> None:
 
     with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
-        assert device.flush()
+        assert device.flush(PATIENCE)
         assert device.status().counts == {"answered": 1, "rejected": 1}
         assert [entry.fate for entry in device.transcript()] == ["refused"]
     assert len(endpoint.requests) == 1
@@ -188,7 +188,7 @@ def test_values_survive_a_restart(tmp_path: Path) -> None:
     assert b"3000" in (tmp_path / "device.db").read_bytes()
     with answering() as endpoint, client(tmp_path / "device.db", settings, endpoint=endpoint.address) as device:
         clock.now += HOUR
-        assert device.flush()
+        assert device.flush(PATIENCE)
         assert device.status().counts == {"answered": 1, "stored": 1}
 
 
@@ -277,7 +277,7 @@ def test_a_flush_sends_no_other_epochs_batch() -> None:
             down.clear()
             before = len(endpoint.requests)
             device.record("dark", True)
-            assert device.flush(10.0)
+            assert device.flush(PATIENCE)
             assert device.status().waiting == 1
             sent = [SubmitReportsRequest.FromString(request).epoch for request in endpoint.requests]
         assert sent == [100] * before + [101]
@@ -403,7 +403,7 @@ def test_a_file_that_can_not_be_written_keeps_values_in_memory(
         device.record("dark", True)
         device._write()
         assert b"42" in (blocked / "device.db").read_bytes()
-        assert device.flush()
+        assert device.flush(PATIENCE)
         assert device.status().trouble == ""
         device.close()
     assert caplog.text.count("values stay in memory") == 1
@@ -525,7 +525,7 @@ def test_two_clients_of_one_file_answer_once(tmp_path: Path) -> None:
             device.record("minutes", 21)
             device.record("dark", True)
         two._write()
-        assert one.flush()
+        assert one.flush(PATIENCE)
         two.flush()
         assert sorted(line.metric for line in read(tmp_path / "device.db")) == ["dark", "minutes"]
         one.close()
@@ -556,7 +556,7 @@ def test_reports_are_printed_before_they_are_sent(caplog: pytest.LogCaptureFixtu
 
     with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
-        assert device.flush()
+        assert device.flush(PATIENCE)
     assert "sending dark: sent '" in printed[0]
     assert "send this 27% of the time" in printed[0]
 
@@ -565,5 +565,5 @@ def test_the_default_is_silence(caplog: pytest.LogCaptureFixture) -> None:
     """Where all goes well nothing is logged."""
     with answering() as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
-        assert device.flush()
+        assert device.flush(PATIENCE)
     assert caplog.records == []

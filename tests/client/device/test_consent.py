@@ -105,7 +105,7 @@ def test_paused_collects_and_keeps_to_itself(tmp_path: Path) -> None:
         assert device.status().waiting == 1
         assert endpoint.requests == []
         device.set_consent(GRANTED)
-        assert device.flush()
+        assert device.flush(PATIENCE)
         assert len(endpoint.requests) == 1
 
 
@@ -153,7 +153,7 @@ def test_coming_back_is_no_way_to_ask_again(tmp_path: Path) -> None:
             device.set_consent(WITHHELD)
             device.set_consent(GRANTED)
             device.record("again", True)
-            assert device.flush()
+            assert device.flush(PATIENCE)
             clock.now += 3600
             said |= {entry.answer for entry in device.transcript()}
         assert len(device.ledger()) == 12

@@ -16,6 +16,7 @@ from deniable.device.transcript import conclusion, read
 from deniable.kinds import KINDS
 from support.device import Device
 from support.endpoints import answering
+from support.waiting import PATIENCE, soon
 
 HEAD = '[collection]\nname = "words"\nepoch = "1h"\nowner = "o"\n[budget]\nepoch = 30\n'
 METRICS: dict[str, tuple[str, Any, str]] = {
@@ -109,6 +110,9 @@ def test_a_report_over_the_memo_tells_no_more_than_its_own_noise() -> None:
     assert "2.72 times" in conclusion(mechanism, 3)
 
 
+FATES = {None: "stored", grpc.StatusCode.INVALID_ARGUMENT: "refused", grpc.StatusCode.UNAVAILABLE: "sent"}
+
+
 def answered(collection: Collection, path: Path, code: grpc.StatusCode | None) -> Client:
     """A client whose one batch was answered like this."""
 
@@ -124,14 +128,11 @@ def answered(collection: Collection, path: Path, code: grpc.StatusCode | None) -
         )  # fmt: skip
         device.record("m", True)
         device.flush(0.5)
+        soon(lambda: [entry.fate for entry in device.transcript()] == [FATES[code]], "the answer")
     return device
 
 
-@pytest.mark.parametrize(
-    ("code", "fate"),
-    [(None, "stored"), (grpc.StatusCode.INVALID_ARGUMENT, "refused"), (grpc.StatusCode.UNAVAILABLE, "sent")],
-    ids=str,
-)
+@pytest.mark.parametrize(("code", "fate"), FATES.items(), ids=str)
 def test_an_entry_tells_what_became_of_it(tmp_path: Path, code: grpc.StatusCode | None, fate: str) -> None:
     """Acknowledged, refused, or sent and unanswered: then it may have arrived."""
     with answered(asking("kind = 'boolean'\nepsilon = 1"), tmp_path / "device.db", code) as device:
@@ -179,7 +180,7 @@ def test_ids_are_forgotten_when_they_have_served(tmp_path: Path) -> None:
         with Client(
             collection, state=path, consent=Consent.GRANTED, endpoint=endpoint.address, settings=settings
         ) as device:
-            assert device.flush()
+            assert device.flush(PATIENCE)
         assert batch_id in endpoint.requests[0]
     assert batch_id not in path.read_bytes()
 
