@@ -35,7 +35,7 @@ class Reader:
     """
 
     def __init__(
-        self, endpoint: str = "127.0.0.1:8470", *, timeout: float = 10.0, credentials: Credentials | None = None
+        self, endpoint: str = "127.0.0.1:8470", *, timeout: float = 60.0, credentials: Credentials | None = None
     ) -> None:
         self._endpoint = endpoint
         self._timeout = timeout
