@@ -131,17 +131,24 @@ async def of_workers(told: Callable[[int], T], collection: Path, data: Path, wor
         return list(map(set, found))
 
 
-@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="other systems have no such policy")
+@pytest.mark.skipif(
+    not hasattr(os, "SCHED_BATCH") or len(os.sched_getaffinity(0)) < WORKERS, reason="no such policy, or processors"
+)
 def test_threads_of_workers_do_not_interrupt_each_other(tmp_path: Path, collection: Path) -> None:
-    """On Linux, a worker's threads are scheduled as a batch's, unless the aggregator had another policy."""
+    """On Linux, threads of workers that use all processors are scheduled as a batch's, unless the aggregator had
+    another policy. A worker that leaves a processor to others is scheduled as they are: it need not wait for them."""
+    processors = set(sorted(os.sched_getaffinity(0))[-WORKERS:])
 
-    def started_as(policy: int) -> list[set[int]]:
+    def started_as(policy: int, workers: int) -> list[set[int]]:
+        os.sched_setaffinity(0, processors)
         os.sched_setscheduler(0, policy, os.sched_param(0))
-        return asyncio.run(of_workers(os.sched_getscheduler, collection, tmp_path / str(policy)))
+        data = tmp_path / f"{policy}-{workers}"
+        return asyncio.run(of_workers(os.sched_getscheduler, collection, data, workers))
 
     with ThreadPoolExecutor(1) as thread:  # the policy is a thread's, and not everybody may leave an idle one
-        assert thread.submit(started_as, os.SCHED_OTHER).result() == [{os.SCHED_BATCH}] * WORKERS
-        assert thread.submit(started_as, os.SCHED_IDLE).result() == [{os.SCHED_IDLE}] * WORKERS
+        assert thread.submit(started_as, os.SCHED_OTHER, 1).result() == [{os.SCHED_OTHER}]
+        assert thread.submit(started_as, os.SCHED_OTHER, WORKERS).result() == [{os.SCHED_BATCH}] * WORKERS
+        assert thread.submit(started_as, os.SCHED_IDLE, WORKERS).result() == [{os.SCHED_IDLE}] * WORKERS
 
 
 @pytest.mark.skipif(
