@@ -139,7 +139,8 @@ def test_threads_of_workers_do_not_interrupt_each_other_and_keep_to_a_processor(
     tmp_path: Path, collection: Path
 ) -> None:
     """On Linux, a worker's threads are scheduled as a batch's, unless the aggregator had another policy. With as many
-    workers as processors, the threads of each share one; with one more, they use what there is."""
+    workers as processors, the threads of each share one; with one more, they use what there is. One that leaves a
+    processor to others is scheduled as they are: it need not wait for them."""
 
     def started(policy: int, workers: int) -> list[set[tuple[int, tuple[int, ...]]]]:
         os.sched_setscheduler(0, policy, os.sched_param(0))
@@ -156,6 +157,8 @@ def test_threads_of_workers_do_not_interrupt_each_other_and_keep_to_a_processor(
         assert sorted(map(sorted, kept)) == [[(os.SCHED_BATCH, (each,))] for each in sorted(processors)]
         free = thread.submit(started, os.SCHED_IDLE, WORKERS + 1).result()
         assert free == [{(os.SCHED_IDLE, tuple(sorted(processors)))}] * (WORKERS + 1)
+        alone = thread.submit(started, os.SCHED_OTHER, 1).result()
+        assert alone == [{(os.SCHED_OTHER, tuple(sorted(processors)))}]
 
 
 def test_a_worker_that_dies_is_replaced(tmp_path: Path, collection: Path) -> None:

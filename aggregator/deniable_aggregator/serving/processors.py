@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Accounts", "Placement", "accounts", "placing", "processors_of", "take_turns"]
+__all__ = ["Accounts", "Placement", "accounts", "leave_none", "placing", "processors_of", "take_turns"]
 
 _KEPT_SHARE = 1 / 10
 """So much of its time a loop may be kept from running before its threads are let go."""
@@ -40,6 +40,14 @@ def processors_of(workers: int) -> Sequence[int | None]:
             if workers % len(ours) == 0:
                 return ours * (workers // len(ours))
     return [None] * workers
+
+
+def leave_none(workers: int) -> bool:
+    """Whether so many workers leave no processor to anybody: one that has others to go to need not take turns."""
+    if hasattr(os, "sched_getaffinity"):
+        with contextlib.suppress(OSError):
+            return workers >= len(os.sched_getaffinity(0))
+    return True
 
 
 class Accounts(NamedTuple):
@@ -130,7 +138,7 @@ def take_turns(processor: int | None) -> None:
 
     gRPC's threads wake each other several times a call. Where workers use all processors, the one that wakes another
     would stop for it each time, or make another worker stop: nine switches a call, and few calls done together
-    (measured in docs/decisions.md).
+    (measured in docs/decisions.md). Where they leave one, who interrupts nobody only waits for others' turns.
     """
     if hasattr(os, "SCHED_BATCH"):
         with contextlib.suppress(OSError):

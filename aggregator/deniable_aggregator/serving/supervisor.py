@@ -27,7 +27,7 @@ from deniable_aggregator.ingest import Board, Calendar, IngestStats, Layout
 from deniable_aggregator.serving.connections import raise_file_limit
 from deniable_aggregator.serving.nursery import Nursery
 from deniable_aggregator.serving.port import reserved
-from deniable_aggregator.serving.processors import processors_of
+from deniable_aggregator.serving.processors import leave_none, processors_of
 from deniable_aggregator.serving.running import run, until_told
 from deniable_aggregator.serving.server import Attachment, Settings, ended, fastest_loop, layout_of
 from deniable_aggregator.serving.sources import Sources, Texts, collections_of
@@ -195,7 +195,10 @@ class Supervisor:
         """The desk, and the workers."""
         services, texts = self._program.services, self._texts
         workers = [
-            Member(Orders(replace(settings, worker=number), None, processor, texts), self._nursery)
+            Member(
+                Orders(replace(settings, worker=number), None, processor, texts, leave_none(self._number)),
+                self._nursery,
+            )
             for number, processor in enumerate(processors_of(self._number))
         ]
         return Member(Orders(settings, services, None, texts), self._nursery), workers

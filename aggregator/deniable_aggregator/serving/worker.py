@@ -55,6 +55,8 @@ class Orders(NamedTuple):
     processor: int | None
     """The processor that it keeps to; None: whichever is free."""
     texts: Texts
+    turns: bool = True
+    """Whether its threads take turns."""
 
 
 class _Serves(Protocol):
@@ -86,7 +88,8 @@ async def _work(link: Link) -> None:
         return  # the supervisor is gone already
     call_this("deniable-desk" if orders.services else "deniable-worker")
     raise_file_limit()
-    take_turns(orders.processor)
+    if orders.turns:
+        take_turns(orders.processor)
     place = placing(orders.processor)
     looking = asyncio.create_task(_keep_place(Placement(place))) if place else None
     catalog = Catalog(collections_of(orders.texts))
