@@ -11,8 +11,6 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
 from deniable import Collection
@@ -22,7 +20,7 @@ from deniable_aggregator.serving.estimate_service import estimates_of
 from deniable_aggregator.serving.server import Server, Settings, layout_of
 from deniable_aggregator.web import Site
 from support.programs import program
-from support.stored import put
+from support.stored import Counted, put
 from support.waiting import PATIENCE
 
 __all__ = ["Running", "browser", "chromium", "running", "watched"]
@@ -100,7 +98,7 @@ class Running:
         self,
         collection: Collection,
         epoch: int,
-        counters: Mapping[str, Sequence[int] | NDArray[np.int64]],
+        counters: Mapping[str, Counted],
         segment: int = 0,
         batches: int = 1,
     ) -> None:

@@ -16,9 +16,11 @@ from deniable import Collection
 from deniable_aggregator.store import Additions, Arrivals, CounterKey, EmbeddedStore, EpochKey, Store, StoreError
 from support.waiting import PATIENCE
 
-__all__ = ["answers", "put", "stored", "stored_in"]
+__all__ = ["Counted", "answers", "put", "stored", "stored_in"]
 
 _KEPT_SECONDS = 3600
+Counted = Sequence[int] | NDArray[np.int64] | Sequence[NDArray[np.int64]]
+"""The counters of one column, or of several."""
 
 
 async def answers(store: Store) -> None:
@@ -53,16 +55,24 @@ async def stored_in(data: Path) -> AsyncIterator[Store]:
         await embedded.stop()
 
 
+def _several(counters: Counted) -> bool:
+    return isinstance(counters, list) and isinstance(counters[0], np.ndarray)
+
+
 async def put(
     store: Store,
     collection: Collection,
     epoch: int,
-    counters: Mapping[str, Sequence[int] | NDArray[np.int64]],
+    counters: Mapping[str, Counted],
     segment: int = 0,
     batches: int = 1,
 ) -> None:
-    """Add counters to the first columns of metrics, as of so many batches."""
-    added = {collection.metrics[name].columns[0]: np.asarray(own) for name, own in counters.items()}
+    """Add counters to the first columns of metrics, or to all of them, as of so many batches."""
+    added = {
+        column: np.asarray(each)
+        for name, own in counters.items()
+        for column, each in zip(collection.metrics[name].columns, own if _several(own) else [own], strict=False)
+    }
     columns = sorted(added, key=lambda column: column.number)
     amounts = [added[column] for column in columns]
     additions = Additions.checked(

@@ -28,7 +28,7 @@ name = "editor"
 epoch = "1d"
 owner = "telemetry@example.org"
 [budget]
-epoch = 19.0
+epoch = 21.0
 [segments]
 platform = ["linux", "macos", "windows"]
 [metrics.browser]
@@ -57,6 +57,13 @@ kind = "count"
 description = "Commands run from the palette"
 max = 200
 epsilon = 1.0
+[metrics.delays]
+kind = "distribution"
+description = "How late trains were"
+range = [-10, 110]
+buckets = 60
+unit = "minutes"
+epsilon = 2.0
 [metrics.features]
 kind = "flags"
 description = "What is switched on"
@@ -98,6 +105,7 @@ epsilon = 2.0
 SHARES = {"browser": [0.5, 0.14, 0.09, 0.18, 0.09], "crashed": [0.98, 0.02], "dark_mode": [0.4, 0.6]}
 PAGES = ["/", "/c/editor/browser", "/c/editor/weights?last=7", "/c/editor/silent", "/c/editor/timid", "/health"]
 OTHERS: dict[str, list[Any]] = {
+    "delays": [-8, 0, 0, 5, 5, 20, 45, 120],
     "commands": [0, 3, 12, 40],
     "features": [["vim"], ["wrap", "minimap"], []],
     "weights": [[0.5, 0.25, 0.0], [0.0, 0.1, 0.6]],
@@ -106,7 +114,7 @@ OTHERS: dict[str, list[Any]] = {
 """Answers of the kinds that are not drawn by share."""
 
 
-def reported(metric: Metric, devices: int, generator: np.random.Generator) -> np.ndarray:
+def reported(metric: Metric, devices: int, generator: np.random.Generator) -> list[np.ndarray]:
     """What so many devices' reports add up to."""
     if metric.name in OTHERS:
         values = [OTHERS[metric.name][each % len(OTHERS[metric.name])] for each in range(devices)]
@@ -117,7 +125,7 @@ def reported(metric: Metric, devices: int, generator: np.random.Generator) -> np
     else:
         names = metric.kind.parameters()["values"]
         values = generator.choice(names, devices, p=SHARES.get(metric.name)).tolist()
-    return accumulate(metric, [metric.randomize(value) for value in values])[0]
+    return accumulate(metric, [metric.randomize(value) for value in values])
 
 
 @pytest.fixture(scope="module")
@@ -333,7 +341,7 @@ def test_every_kind_has_a_card_and_a_page(page: Page) -> None:
         card = page.locator(".card", has=page.locator(f"#card-{name}"))
         assert card.locator(".glyph .reach").count() >= 3
         assert re.search(r"\d", card.locator(".big, .text").first.inner_text())
-    for name in ("commands", "features", "weights", "tongues"):
+    for name in ("commands", "delays", "features", "weights", "tongues"):
         shown(page, f"/c/editor/{name}")
         expect(page.locator("section[aria-labelledby=answer-head] .chart .main-svg").first).to_be_visible()
         row = page.locator("section[aria-labelledby=answer-head] tbody tr").first.inner_text()

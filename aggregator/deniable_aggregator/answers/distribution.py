@@ -54,7 +54,7 @@ class DistributionRoom(Room):
     """Six series of one tree; the rows of the shares are those that are asked for."""
 
     kind = Distribution
-    view = "quantities"
+    view = "distribution"
     combines = True
 
     def headings(self, metric: Metric) -> tuple[Heading, ...]:

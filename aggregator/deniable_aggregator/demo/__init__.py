@@ -18,16 +18,20 @@ from typing import Any
 from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import Answer, Query, analyst_of
-from deniable_aggregator.answers import Target, truth
+from deniable_aggregator.answers import SHARES, Measure, RowId, Series, Target, share_key, truth
 from deniable_aggregator.demo.fleet import Fleet
 from deniable_aggregator.planning.truth import Truth
 from deniable_aggregator.serving.estimate_service import estimates_of
 from deniable_aggregator.serving.server import Server, Settings, layout_of
 from deniable_aggregator.telling.digits import decimals, text
-from deniable_aggregator.telling.terminal import Progress, table
+from deniable_aggregator.telling.terminal import Progress, histogram, table
 from deniable_aggregator.web import Site
 
 __all__ = ["run"]
+
+
+_ASKED = {"load_time": (RowId(SHARES, share_key(above=2000)),)}
+"""What somebody who looks at the demo's metrics would ask for besides."""
 
 
 def _loaded() -> tuple[Collection, Truth]:
@@ -52,8 +56,15 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
             endpoint = f"127.0.0.1:{server.port}"
             progress = Progress("devices that have reported", devices)
             values = await fleet.report(devices, endpoint, epoch, progress)
-            query = Query(last_epoch=epoch, target=Target.REPORTING)
-            answers = await analysts(server.store).answers(collection.name, query)
+            answers = [
+                each
+                for name in collection.metrics
+                for each in await analysts(server.store).answers(
+                    collection.name,
+                    Query(last_epoch=epoch, target=Target.REPORTING, asked=_ASKED.get(name, ())),
+                    name,
+                )
+            ]
             print(_shown(collection, answers, values, devices))  # noqa: T201
             if not once:
                 _invite(endpoint, site)
@@ -89,11 +100,13 @@ async def _until_interrupted(work: Any) -> None:
 
 
 def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, Sequence[Any]], devices: int) -> str:
-    rows, held = [], 0
+    rows, held, drawings = [], 0, []
     for found in answers:
         metric, estimate = collection.metrics[found.metric.name], found.estimate
         known = truth(metric, values[metric.name])
         for (where, row), heading in zip(estimate.by_id.items(), estimate.headings, strict=True):
+            if heading.ordered and heading.measure is Measure.SHARE:
+                continue
             true, places = known[where], decimals(heading)
             holds = row.low <= true <= row.high
             held += holds
@@ -104,12 +117,19 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
             rows.append(
                 (f"{metric.name}: {row.key}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
             )
+        drawings += [_drawing(metric.name, series, metric.kind.unit) for series in estimate.series
+                     if series.heading.ordered and series.heading.adds_up]  # fmt: skip
     header = ("answer", "truth", "estimate", "95% interval", "holds the truth", "epsilon spent")
     right = (False, True, True, True, False, True)
     spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
     return (
         f"\n{devices:,} devices answered; each told its answers through noise of its own, and spent "
         f"{spent:.3g} of its budget of {float(collection.budget.epoch):g} for the day.\n\n"
-        f"{table(header, rows, right)}\n\n"
+        f"{table(header, rows, right)}\n{''.join(f'{each}{chr(10)}' for each in drawings)}\n"
         f"{held} of {len(rows)} intervals hold the truth; 95% of all such intervals do."
     )
+
+
+def _drawing(metric: str, series: Series, unit: str) -> str:
+    """A histogram."""
+    return histogram([{"metric": metric, "key": row.key, "value": row.value, "unit": unit} for row in series.rows])

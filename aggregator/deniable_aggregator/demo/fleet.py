@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import Measure, RowId, headings, truth
+from deniable_aggregator.answers import Measure, RowId, combines, headings, truth
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.truth import Truth
 
@@ -61,7 +61,7 @@ class Fleet:
             await self.report(_TOGETHER, endpoint, self._epoch, _silent)
             await asyncio.sleep(_EVERY_SECONDS)
 
-    def truth(self, metric: Metric, window: range, segment: Mapping[str, str]) -> dict[RowId, float] | None:
+    def truth(self, metric: Metric, window: range, segment: Mapping[str, str]) -> Mapping[RowId, float] | None:
         """What the rows of a metric's answer would say of everybody who is asked in these epochs.
 
         Answers do not depend on the segment; how many devices are in one, which a total needs, nobody has counted.
@@ -70,6 +70,8 @@ class Fleet:
         own = {epoch: self._devices[epoch] for epoch in window if self._devices[epoch]}
         if not own or self._today.of(metric.name) is None:
             return None
+        if combines(metric):
+            return self._whole_truth(metric.name, tuple(own.items()))
         devices = sum(own.values())
         days = [self._row_truth(metric.name, epoch) for epoch in own]
         totals = _totals(metric)
@@ -92,6 +94,17 @@ class Fleet:
         return {
             row: value / len(asked) if row.series in totals else value for row, value in truth(metric, asked).items()
         }
+
+    @lru_cache(maxsize=256)  # noqa: B019
+    def _whole_truth(self, name: str, days: tuple[tuple[int, int], ...]) -> Mapping[RowId, float]:
+        """The rows for some days together, each with its number of devices: a quantile is not the mean of several."""
+        most = max(devices for _, devices in days)
+        asked: list[Any] = []
+        for epoch, devices in days:
+            values, weights = self._on(epoch).values[name]
+            for value, weight in zip(values, weights, strict=True):
+                asked += [value] * round(weight * devices / most)
+        return truth(self._collection.metrics[name], asked)
 
     @lru_cache(maxsize=64)  # noqa: B019
     def _on(self, epoch: int) -> Truth:

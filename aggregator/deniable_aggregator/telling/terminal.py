@@ -10,16 +10,43 @@ from typing import Any, TextIO
 
 from deniable_aggregator.telling.tables import Table
 
-__all__ = ["Progress", "bar", "estimates", "redrawn", "table"]
+__all__ = ["Progress", "bar", "estimates", "histogram", "redrawn", "table"]
 
 _BAR = 24
+_DRAWN = {("curve", "share"), ("histogram", "share")}
+"""The series of distributions that are not told row by row."""
+_DRAWING, _LINES, _EIGHTHS = 64, 6, " ▁▂▃▄▅▆▇█"
 
 
 def estimates(found: Table) -> str:
     """Answers as a table, each interval as a line with the value on it; below it what is to be said of them."""
     header = ("answer", "estimate", "interval", "", "reports")
+    told = [row for row in found if (row["series"], row["measure"]) not in _DRAWN]
+    drawn: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in found:
+        if row["series"] == "histogram" and row["measure"] == "share":
+            drawn.setdefault((row["metric"], row["segment"], row["start"]), []).append(row)
+    histograms = [histogram(rows) for rows in drawn.values()]
     notes = dict.fromkeys(f"{row['metric']}: {row['note']}" for row in found if row["note"])
-    return "\n".join([table(header, [_estimate(row) for row in found], (False, True, True, False, True)), *notes])
+    return "\n".join(
+        [table(header, [_estimate(row) for row in told], (False, True, True, False, True)), *notes, *histograms]
+    )
+
+
+def histogram(rows: Sequence[dict[str, Any]]) -> str:
+    """Shares of parts of a range as bars, each in eighths of a line; below them where the range begins and ends."""
+    values = [max(row["value"] or 0.0, 0.0) for row in rows]
+    most = max(values)
+    wide = max(_DRAWING // len(rows), 1)
+    eighths = [round(8 * _LINES * value / most) if most else 0 for value in values]
+    lines = []
+    for line in range(_LINES - 1, -1, -1):
+        cells = "".join(wide * _EIGHTHS[min(max(each - 8 * line, 0), 8)] for each in eighths)
+        lines.append(f"  {cells}".rstrip())
+    start, end = rows[0]["key"].split(" to ")[0], rows[-1]["key"].split(" to ")[-1]
+    unit = f" {rows[0]['unit']}" if rows[0]["unit"] else ""
+    axis = f"{start}{unit}".ljust(wide * len(rows) - len(end)) + end
+    return "\n".join([f"\n{rows[0]['metric']}: {len(rows)} parts, the largest {most:.1%}", *lines, f"  {axis}"])
 
 
 def _estimate(row: dict[str, Any]) -> tuple[str, ...]:

@@ -143,6 +143,52 @@ const drawable = ({ value, high }) => (Number.isFinite(high) ? high : value);
 
 const faint = (hex) => `${hex}33`;
 
+// A cumulative curve with its band, and quantiles as lines across with their intervals.
+// points: [{at, value, low, high, hover, truth}]; marks: [{share, value, low, high, hover}]; a fitted curve is in steps
+// of nothing but rises, and has no band.
+export function curve(key, label, points, marks, fitted) {
+  return place(key, label, 360, () => {
+    const x = points.map((point) => point.at);
+    const edge = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
+    const traces = fitted
+      ? []
+      : [
+          { ...edge, y: points.map((point) => point.low) },
+          { ...edge, y: points.map((point) => point.high), fill: "tonexty", fillcolor: faint(colour("mark")) },
+        ];
+    traces.push({ x, y: points.map((point) => point.value), mode: "lines", text: points.map((point) => point.hover ?? ""), hovertemplate: "%{text}<extra></extra>", line: { color: colour("mark"), width: 2.5 } });
+    for (const mark of marks) {
+      traces.push({ x: [mark.low, mark.high], y: [mark.share, mark.share], mode: "lines+markers", hoverinfo: "skip", line: { color: colour("second"), width: 2 }, marker: { symbol: "line-ns", size: 9, color: colour("second"), line: { color: colour("second"), width: 2 } } });
+    }
+    if (marks.length) {
+      traces.push({ x: marks.map((mark) => mark.value), y: marks.map((mark) => mark.share), mode: "markers", text: marks.map((mark) => mark.hover), hovertemplate: "%{text}<extra></extra>", marker: { symbol: "square", size: 8, color: colour("second") } });
+    }
+    const known = points.filter((point) => point.truth !== undefined);
+    if (known.length > 2) {
+      traces.push({ x: known.map((point) => point.at), y: known.map((point) => point.truth), mode: "lines", hoverinfo: "skip", line: { color: colour("truth"), width: 1.5, dash: "dot" } });
+    }
+    const layout = { xaxis: axis({ tickformat: ",", nticks: 8 }), yaxis: scale("MEASURE_SHARE", { range: [-0.02, 1.02], nticks: 6 }), hovermode: "closest" };
+    return { traces, layout };
+  });
+}
+
+// Shares of parts of a range, side by side. bars: [{label, ends, value, low, high, hover, truth}]
+export function columns(key, label, bars) {
+  return place(key, label, 260, () => {
+    const x = bars.map(({ ends: [start, end] }) => (start + end) / 2);
+    const up = bars.map((bar) => (bar.high === undefined ? 0 : Math.max(bar.high - bar.value, 0)));
+    const down = bars.map((bar) => (bar.low === undefined ? 0 : Math.max(bar.value - bar.low, 0)));
+    const traces = [
+      { type: "bar", x, y: bars.map((bar) => bar.value), width: bars.map(({ ends: [start, end] }) => (end - start) * 0.92), marker: { color: colour("fill"), line: { color: colour("mark"), width: 1 } }, text: bars.map((bar) => bar.hover), textposition: "none", hovertemplate: "%{text}<extra></extra>", error_y: { type: "data", symmetric: false, array: up, arrayminus: down, color: colour("mark"), thickness: 1.5, width: 2 } },
+    ];
+    const known = bars.filter((bar) => bar.truth !== undefined);
+    if (known.length) {
+      traces.push({ x: known.map(({ ends: [start, end] }) => (start + end) / 2), y: known.map((bar) => bar.truth), mode: "markers", hoverinfo: "skip", marker: { symbol: "diamond-open", size: 8, color: colour("truth"), line: { width: 2, color: colour("truth") } } });
+    }
+    return { traces, layout: { xaxis: axis({ tickformat: ",", nticks: 8 }), yaxis: scale("MEASURE_SHARE", { nticks: 5 }), hovermode: "closest", bargap: 0 } };
+  });
+}
+
 // A small band without axes.
 export function spark(key, label, points) {
   return place(

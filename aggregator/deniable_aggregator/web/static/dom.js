@@ -50,7 +50,7 @@ export function table(caption, header, rows) {
 }
 
 // A table that is folded away; it stays open when the page around it is made anew.
-export function details(id, content) {
+export function details(id, content, name = "As a table") {
   const open = document.getElementById(id)?.parentElement.open ?? false;
-  return h("details", { open }, h("summary", { id }, "As a table"), content);
+  return h("details", { open }, h("summary", { id }, name), content);
 }

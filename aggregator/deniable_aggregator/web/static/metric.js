@@ -78,7 +78,7 @@ export function metricPage(collection, title, info, main) {
       estimate.note ? openNotice(estimate) : null,
       ...viewOf(estimate, info).answer(estimate, info, fitted),
       h("p", { class: "legend" }, ...legend(truth).slice(fitted ? 1 : 0).map(([text, drawing]) => h("span", {}, drawing, text))),
-      answerTable(estimate, truth),
+      ...answerTables(estimate, truth),
       ...cut.map((series) => h("p", { class: "about" }, `The ${count(series.rows.length)} largest of ${count(series.rowCount)}${estimate.series.length > 1 ? ` ${series.heading.name}` : ""}; the CSV file has all.`)),
     );
   }
@@ -168,8 +168,18 @@ function cell(estimate, followed) {
   return `${row.text}${unitOf(row)} (${row.lowText} to ${row.highText})`;
 }
 
-function answerTable(estimate, truth) {
+// Rows that are to be read, and folded away those of series that are drawn: a curve, a histogram.
+function answerTables(estimate, truth) {
+  const drawn = (row) => row.heading.ordered && isShare(row);
   const every = rowsOf(estimate);
+  const names = [...new Set(every.filter(drawn).map((row) => row.heading.name))];
+  return [
+    answerTable(estimate, every.filter((row) => !drawn(row)), truth),
+    ...names.map((name) => details(`${name}-table`, answerTable(estimate, every.filter((row) => row.heading.name === name), truth), `The ${name} as a table`)),
+  ];
+}
+
+function answerTable(estimate, every, truth) {
   const fits = every.some((row) => row.consistent !== undefined);
   const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
   const rows = every.map((row) => [
@@ -194,6 +204,7 @@ function reveals(info) {
 
 // What the consistent view makes true of the shares that it shows.
 function constraints(estimate) {
+  if (estimate.series.some((series) => series.heading.ordered)) return "a curve that never falls, and bars that add up to 100%";
   const adds = estimate.series.some((series) => series.heading.addsUp);
   return adds ? "not negative, adding up to 100%" : "between 0% and 100%";
 }

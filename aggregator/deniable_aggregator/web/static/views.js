@@ -1,8 +1,9 @@
 // How answers are shown. A kind names its view; a new view is a new file and a line here.
+import { distribution } from "./distribution.js";
 import { quantities } from "./quantities.js";
 import { shares } from "./shares.js";
 
-const VIEWS = { shares, quantities };
+const VIEWS = { shares, quantities, distribution };
 
 // A view has
 //   card(estimate)                   what a card of the overview shows: elements
