@@ -26,12 +26,13 @@ from deniable_aggregator.answers._shares import SHARES
 from deniable_aggregator.consistency import Hierarchy, integers
 from deniable_aggregator.estimators import Fit, Target, Tree, fit
 
-__all__ = ["TreeRoom"]
+__all__ = ["DEVICES", "TreeRoom"]
 
 _Floats = NDArray[np.float64]
 
-_DEVICES = "devices"
-_HEADINGS = (Heading(SHARES, Measure.SHARE), Heading(_DEVICES, Measure.TOTAL, "devices"))
+DEVICES = "devices"
+"""The series of whole numbers."""
+_HEADINGS = (Heading(SHARES, Measure.SHARE), Heading(DEVICES, Measure.TOTAL, "devices"))
 
 
 class TreeRoom(Room):
@@ -71,7 +72,7 @@ class TreeRoom(Room):
                 counted[node] += devices
         nodes = _shape(kind).nodes
         shares = {RowId(SHARES, node): counted[node] / len(values) for node in nodes}
-        return shares | {RowId(_DEVICES, node): float(counted[node]) for node in nodes}
+        return shares | {RowId(DEVICES, node): float(counted[node]) for node in nodes}
 
     def row_count(self, metric: Metric) -> int:
         """Two a node."""

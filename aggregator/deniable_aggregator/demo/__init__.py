@@ -18,7 +18,7 @@ from typing import Any
 from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import Answer, Query, analyst_of
-from deniable_aggregator.answers import SHARES, Measure, RowId, Series, Target, share_key, truth
+from deniable_aggregator.answers import DEVICES, SHARES, Measure, RowId, Series, Target, share_key, truth
 from deniable_aggregator.demo.fleet import Fleet
 from deniable_aggregator.planning.truth import Truth
 from deniable_aggregator.serving.estimate_service import estimates_of
@@ -105,7 +105,7 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
         metric, estimate = collection.metrics[found.metric.name], found.estimate
         known = truth(metric, values[metric.name])
         for (where, row), heading in zip(estimate.by_id.items(), estimate.headings, strict=True):
-            if heading.ordered and heading.measure is Measure.SHARE:
+            if (heading.ordered and heading.measure is Measure.SHARE) or heading.name == DEVICES:
                 continue
             true, places = known[where], decimals(heading)
             holds = row.low <= true <= row.high
@@ -119,6 +119,7 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
             )
         drawings += [_drawing(metric.name, series, metric.kind.unit) for series in estimate.series
                      if series.heading.ordered and series.heading.adds_up]  # fmt: skip
+        drawings += _numbers(found, known)
     header = ("answer", "truth", "estimate", "95% interval", "holds the truth", "epsilon spent")
     right = (False, True, True, True, False, True)
     spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
@@ -128,6 +129,17 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
         f"{table(header, rows, right)}\n{''.join(f'{each}{chr(10)}' for each in drawings)}\n"
         f"{held} of {len(rows)} intervals hold the truth; 95% of all such intervals do."
     )
+
+
+def _numbers(found: Answer, known: Mapping[RowId, float]) -> list[str]:
+    """The nodes of a tree in whole numbers, beside the truth."""
+    lines = []
+    for where, row, fitted in zip(found.estimate.ids, found.estimate.rows, found.consistent, strict=True):
+        if where.series == DEVICES and fitted is not None:
+            depth, name = row.key.count("/"), row.key.removeprefix(f"{row.parent}/")
+            lines.append((f"{'  ' * depth}{name}", f"{fitted:,.0f}", f"{known[where]:,.0f}"))
+    header = (f"{found.metric.name}: whole numbers", "devices", "truth")
+    return [f"\n{table(header, lines, (False, True, True))}\n"] if lines else []
 
 
 def _drawing(metric: str, series: Series, unit: str) -> str:

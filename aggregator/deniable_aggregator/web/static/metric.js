@@ -208,6 +208,7 @@ function reveals(info) {
 // What the consistent view makes true of the shares that it shows.
 function constraints(estimate) {
   if (estimate.series.some((series) => series.heading.ordered)) return "a curve that never falls, and bars that add up to 100%";
+  if (rowsOf(estimate).some((row) => row.parent)) return "whole numbers of devices, not negative, that add up at every node";
   const adds = estimate.series.some((series) => series.heading.addsUp);
   return adds ? "not negative, adding up to 100%" : "between 0% and 100%";
 }

@@ -2,8 +2,9 @@
 import { distribution } from "./distribution.js";
 import { quantities } from "./quantities.js";
 import { shares } from "./shares.js";
+import { tree } from "./tree.js";
 
-const VIEWS = { shares, quantities, distribution };
+const VIEWS = { shares, quantities, distribution, tree };
 
 // A view has
 //   card(estimate)                   what a card of the overview shows: elements
