@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Running", "cpu_seconds", "tree"]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["Running", "apart", "cpu_seconds", "tree"]
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -31,6 +37,21 @@ def cpu_seconds(pids: set[int]) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         ticks += int(fields[11]) + int(fields[12])
     return ticks * _TICK
+
+
+def apart(module: str, asked: DataclassInstance, seconds: float) -> dict[str, Any]:
+    """What a module answers in a process of its own, which it reads from standard input: both as JSON."""
+    command = [sys.executable, "-m", module]
+    try:
+        shown = subprocess.run(
+            command, input=json.dumps(asdict(asked)), capture_output=True, text=True, timeout=seconds, check=True
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"{module} was not done within {seconds:g} seconds") from error
+    except subprocess.CalledProcessError as error:
+        raise RuntimeError(f"{module} has failed: {error.stderr}") from error
+    found: dict[str, Any] = json.loads(shown.stdout)
+    return found
 
 
 class Running:

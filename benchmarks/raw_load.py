@@ -13,12 +13,13 @@ import itertools
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
 
 import uvloop
+
+from benchmarks.processes import apart
 
 __all__ = ["HEARD", "Bodies", "Calls", "Seen", "answers", "call", "main"]
 
@@ -51,15 +52,7 @@ class Calls:
 
     def run(self) -> Seen:
         """Make the calls, in a process of their own."""
-        shown = subprocess.run(
-            [sys.executable, "-m", "benchmarks.raw_load"],
-            input=json.dumps(asdict(self)),
-            capture_output=True,
-            text=True,
-            timeout=_LIMIT,
-            check=True,
-        )
-        return Seen(**json.loads(shown.stdout))
+        return Seen(**apart("benchmarks.raw_load", self, _LIMIT))
 
 
 @dataclass(frozen=True, slots=True)

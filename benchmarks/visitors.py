@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 
+from benchmarks.processes import apart
 from benchmarks.raw_load import HEARD, Bodies, answers, call
 
 __all__ = ["Visited", "Visits", "main"]
@@ -45,20 +45,7 @@ class Visits:
 
     def make(self) -> Visited:
         """Make them, in a process of their own."""
-        try:
-            shown = subprocess.run(
-                [sys.executable, "-m", "benchmarks.visitors"],
-                input=json.dumps(asdict(self)),
-                capture_output=True,
-                text=True,
-                timeout=_ALL_SECONDS,
-                check=True,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise RuntimeError(f"{self.visits} visits were not over within {_ALL_SECONDS:g} seconds") from error
-        except subprocess.CalledProcessError as error:
-            raise RuntimeError(f"the visitors have failed: {error.stderr}") from error
-        return Visited(**json.loads(shown.stdout))
+        return Visited(**apart("benchmarks.visitors", self, _ALL_SECONDS))
 
 
 @dataclass(frozen=True, slots=True)
