@@ -42,10 +42,15 @@ class Clock:
         return self.now
 
 
+def never() -> float:
+    """For how long a process was kept from running that always ran."""
+    return 0.0
+
+
 def test_many_who_bring_nothing_once_are_not_closed() -> None:
     """Devices whose batches are refused, by the thousand: each has one call."""
     closed: list[str] = []
-    conduct = Conduct(closed.append, Clock())
+    conduct = Conduct(closed.append, Clock(), never)
     for number in range(MANY):
         conduct.mark(f"ipv4:10.0.0.1:{number}")
     assert not closed
@@ -55,7 +60,7 @@ def test_few_calls_that_bring_nothing_close_nobody() -> None:
     """A proxy with devices whose collection has ended, however long it goes on."""
     closed: list[str] = []
     clock = Clock()
-    conduct = Conduct(closed.append, clock)
+    conduct = Conduct(closed.append, clock, never)
     for number in range(MANY):
         clock.now = number / 100
         conduct.mark("ipv4:10.0.0.1:1")
@@ -65,18 +70,32 @@ def test_few_calls_that_bring_nothing_close_nobody() -> None:
 def test_whoever_brings_nothing_again_and_again_is_closed_once() -> None:
     """While calls that bring nothing are many, those that make several are closed, each of them once."""
     closed: list[str] = []
-    conduct = Conduct(closed.append, Clock())
+    conduct = Conduct(closed.append, Clock(), never)
     for number in range(MANY):
         conduct.mark(f"ipv4:10.0.0.1:{number}")
         conduct.mark(f"ipv4:10.0.0.2:{number % 2}")
     assert sorted(closed) == ["ipv4:10.0.0.2:0", "ipv4:10.0.0.2:1"]
 
 
+def test_a_process_that_hardly_runs_closes_what_floods_it() -> None:
+    """With a tenth of a processor a process takes 300 calls a second, and none of them may bring anything: a window
+    lasts as long as it runs or has nothing to do. While it has nothing to do, as few a second close nobody."""
+    for share, closes in ((0.1, True), (1.0, False)):
+        closed: list[str] = []
+        clock = Clock()
+        conduct = Conduct(closed.append, clock, lambda clock=clock, share=share: clock.now * (1 - share))  # type: ignore[misc]
+        for number in range(MANY):
+            clock.now = number / 300
+            conduct.mark("ipv4:10.0.0.1:1")
+        assert bool(closed) == closes
+        assert len(closed) <= 2, "once a window"
+
+
 def test_a_proxy_is_not_closed_for_one_who_floods_through_it() -> None:
     """Five hundred calls a second that bring nothing, among a thousand of devices over the same connection."""
     closed: list[str] = []
     clock = Clock()
-    conduct = Conduct(closed.append, clock)
+    conduct = Conduct(closed.append, clock, never)
     for number in range(1500):
         clock.now = number / 1500
         (conduct.mark if number % 3 == 0 else conduct.merit)("ipv4:10.0.0.1:1")
@@ -90,7 +109,7 @@ def test_merits_are_forgotten_as_marks_are() -> None:
     """Nothing is kept of connections that have gone, nor does anybody save up."""
     closed: list[str] = []
     clock = Clock()
-    conduct = Conduct(closed.append, clock)
+    conduct = Conduct(closed.append, clock, never)
     for number in range(MANY):
         clock.now = number / 100
         conduct.merit(f"ipv4:10.0.0.1:{number}")

@@ -141,7 +141,7 @@ def test_to_refuse_one_of_many_does_not_ask_for_all_of_them() -> None:
 def test_when_memory_is_tight_connections_are_closed_a_few_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While gRPC ends a thousand connections it takes no new ones: so fifty are ended a look."""
+    """While gRPC ends a thousand connections it takes no new ones: so fifty are ended at a time."""
     monkeypatch.setattr("deniable_aggregator.serving.connections._KEPT", 0)
     monkeypatch.setattr("deniable_aggregator.serving.connections._FRESH_SECONDS", 0.0)
 

@@ -4,7 +4,9 @@ words:
   mark    a call that has brought nothing that could be a batch: malformed, given up before its message, or of another
           method, answered or not
   merit   a batch that a call has brought, and that is stored
-  spell   the short time over which both are counted; then all are forgotten
+  spell   the short time over which both are counted; then all are forgotten. It does not go on while the process
+          wants to run and others do: what a tenth of the time is spent on is the same for a process that has a tenth
+          of a processor, and there a flood is of ten times fewer calls
   credit  bytes that have come to something: those of a message that was handed over, whatever it was, with what goes
           along with a message, and more for a merit. Who sends much more than that sends what no call is made of
           (`serving/connections.py`)
@@ -25,9 +27,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from deniable_aggregator.serving.processors import waited
+
 __all__ = ["Conduct"]
 
-_WINDOW_SECONDS = 0.25
+_SPELL_SECONDS = 0.25
+_LEAST_SECONDS, _LONGEST_SECONDS = 0.02, 10 * _SPELL_SECONDS
+"""Until it is looked again whether a spell has ended; and how long one lasts at the most, by anybody's clock."""
 _MANY = 100
 """Marks of a process in a spell: above that a tenth of what it can do is spent on them."""
 _FEW = 2
@@ -42,10 +48,18 @@ _MERIT = 1 << 16
 class Conduct:
     """Of the connections of one process."""
 
-    def __init__(self, close: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        close: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        kept: Callable[[], float] = waited,
+    ) -> None:
         self._close = close
         self._clock = clock
-        self._began = clock()
+        self._kept = kept
+        """For how long this process has been kept from running."""
+        self._began, self._kept_before = clock(), kept()
+        self._ends = self._began + _SPELL_SECONDS
         self._marks: Counter[str] = Counter()
         self._merits: Counter[str] = Counter()
         self._credits: Counter[str] = Counter()
@@ -79,11 +93,17 @@ class Conduct:
     def _look(self) -> None:
         """Forget everything at the end of a spell."""
         now = self._clock()
-        if now - self._began >= _WINDOW_SECONDS:
-            self._began, self._all = now, 0
-            self._marks.clear()
-            self._merits.clear()
-            self._closed.clear()
+        if now < self._ends:
+            return
+        kept = self._kept()
+        own = now - self._began - (kept - self._kept_before)
+        if own < _SPELL_SECONDS and now - self._began < _LONGEST_SECONDS:
+            self._ends = now + max(_SPELL_SECONDS - own, _LEAST_SECONDS)
+            return
+        self._began, self._kept_before, self._ends, self._all = now, kept, now + _SPELL_SECONDS, 0
+        self._marks.clear()
+        self._merits.clear()
+        self._closed.clear()
 
     def close(self, peer: str) -> None:
         """Close a connection, if that has not been asked for already."""

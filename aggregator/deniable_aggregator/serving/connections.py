@@ -60,8 +60,8 @@ _GATHER_SECONDS = 0.005
 _EXPEL_SHARE, _LOOK_SHARE = 10, 30
 """And a tenth of the loop's time is spent on finding them at the most; a thirtieth on looking at all connections."""
 _AT_ONCE = 50
-"""When memory is tight, so many connections are closed a look. gRPC takes no new ones while it ends others: to close
-a thousand of them kept devices waiting for seconds."""
+"""When memory is tight, so many connections are closed twice a second. gRPC takes no new ones while it ends others:
+to close a thousand of them kept devices waiting for seconds."""
 _MAPPED = "::ffff:"
 
 
@@ -122,6 +122,8 @@ class Guard:
         self._expels = 0.0
         """When connections may be looked for again, on the loop's clock."""
         self._busy = False
+        self._thins = 0.0
+        """When connections may be closed for the sake of memory again, however often it is looked at them."""
         self._closed = 0
 
     async def keep(self) -> None:
@@ -149,7 +151,7 @@ class Guard:
             return 0  # gRPC's own bound has to do
         files = len(os.listdir(_FILES))
         calls = len(asyncio.all_tasks()) > _TASKS
-        tight = files > _KEPT and self._tight()
+        tight = files > _KEPT and now >= self._thins and self._tight()
         if files <= self._most // 2 and not calls and not tight and not self._busy:
             return 0
         found = []
@@ -173,6 +175,7 @@ class Guard:
             waiting = self._waiting()
             found = [each for each in found if each.peer not in waiting]
             surplus = max(surplus, min(len(found) - _KEPT, _AT_ONCE))
+            self._thins = self._looked + _LOOK_SECONDS
         closed = 0
         for number, connection in enumerate(sorted(found, reverse=True)[: max(surplus, 0)]):
             if number % _TOGETHER == 0:

@@ -18,7 +18,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Accounts", "Placement", "accounts", "leave_none", "placing", "processors_of", "take_turns"]
+__all__ = [
+    "Accounts", "Placement", "accounts", "leave_none", "placing", "processors_of", "take_turns", "waited",
+]
 
 _KEPT_SHARE = 1 / 10
 """So much of its time a loop may be kept from running before its threads are let go."""
@@ -29,7 +31,7 @@ _LOOKS_APART = 30
 _MOST_LOOKS_APART = 16 * _LOOKS_APART
 _ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 """The processors that whoever has started this process lets it use."""
-_TASKS = Path("/proc/self/task")
+_TASKS, _OWN = Path("/proc/self/task"), Path("/proc/self/schedstat")
 
 
 def processors_of(workers: int) -> Sequence[int | None]:
@@ -73,6 +75,14 @@ def accounts() -> Accounts | None:
     except (OSError, ValueError):
         return None
     return Accounts(waited / 1e9, others / 1e9)
+
+
+def waited() -> float:
+    """For how many seconds the loop's thread, the first, was ready to run and did not; 0 where nobody counts."""
+    try:
+        return int(_OWN.read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 class Placement:
