@@ -102,7 +102,8 @@ def test_what_can_not_be_asked_for_is_said(shop: Running, path: str) -> None:
     """Before anything is read."""
     with pytest.raises(urllib.error.HTTPError) as error:
         got(shop, f"/api/v1/collections/shop/estimates/{path}")
-    assert error.value.code == 400
+    with error.value as refused:
+        assert refused.code == 400
     with Reader(shop.endpoint) as reader, pytest.raises(RemoteError, match="to ask for"):
         reader.estimates(shares=[(2, None)])
 

@@ -193,22 +193,25 @@ class Fit:
         """Of the shares of all leaves before each of some."""
         return self._spread(self._sums(len(self.levels) - 1, places, below=True))
 
-    def weighted(self, weights: _Floats) -> Spread:
-        """Of sums over the leaves with weights: one reading a column."""
-        level = len(self.levels) - 1
+    def weights(self, weights: _Floats) -> list[_Floats]:
+        """For each level, how much its nodes count for sums over the leaves with weights: a reading a column."""
         parts = [weights]
-        for place in range(level, -1, -1):
+        for place in range(len(self.levels) - 1, -1, -1):
             parts.append(self.tree.added(place, parts[-1] * self._gain[place][:, np.newaxis]))
         parts.reverse()
-        carried = np.zeros((1, weights.shape[1]))
-        sums = np.empty((weights.shape[1], len(self.levels), 4))
+        carried, found = np.zeros((1, weights.shape[1])), []
         for place, (above, own) in enumerate(pairwise(parts)):
-            parents, shares = self.tree.parents[place], self.shares[place]
-            moved = (carried - above)[parents] + own
-            counts = moved * self._weight[place][:, np.newaxis]
+            moved = (carried - above)[self.tree.parents[place]] + own
+            found.append(moved * self._weight[place][:, np.newaxis])
+            carried = moved * self._pull[place][:, np.newaxis]
+        return found
+
+    def weighted(self, weights: _Floats) -> Spread:
+        """Of sums over the leaves with weights: one reading a column."""
+        sums = np.empty((weights.shape[1], len(self.levels), 4))
+        for place, (counts, shares) in enumerate(zip(self.weights(weights), self.shares, strict=True)):
             squares = counts**2
             sums[:, place] = np.stack([squares.sum(0), counts.sum(0), shares @ counts, shares @ squares], axis=1)
-            carried = moved * self._pull[place][:, np.newaxis]
         return self._spread(sums)
 
     def _spread(self, sums: _Floats) -> Spread:

@@ -10,7 +10,9 @@ An estimate is the mean of what reports contribute, whatever the mechanism. A re
 contributes (1 - q) / (p - q) to its share, one that does not -q / (p - q): from an answer that nobody has, or that
 everybody has, a fake moves it by max(p, 1 - q) / (p - q). For k-ary randomized response that is
 1 + (k - 1) / (e^eps - 1). Of a quantity it is how far the farthest level lies from the farther end of the range.
-Where a device draws one of several columns, a fake chooses it, and counts as often as there are columns.
+Where a device draws one of several columns, a fake chooses it, and counts as often as there are columns. Of a
+distribution a row is a point of its curve, and a fake counts as often as its level is seldom drawn, but for the part
+that the estimate gives to that level.
 """
 
 from __future__ import annotations
@@ -20,16 +22,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable import Metric
-from deniable.kinds import Kind, Ordinal, Quantity
+from deniable.kinds import Distribution, Kind, Ordinal, Quantity
 from deniable.kinds import Vector as Vectors
 from deniable.mechanisms import Mechanism
 from deniable.payload import Vector
 from deniable_aggregator.answers import Measure, answer
-from deniable_aggregator.estimators import frequencies
+from deniable_aggregator.answers.distribution import tree_of
+from deniable_aggregator.estimators import expected, frequencies
 
 __all__ = ["Gain", "gain"]
+
+
+_FLEET = 10**9
+"""Reports of a fleet so large that each level has its part of them."""
+_BOUNDARIES = 128
 
 
 class Gain(NamedTuple):
@@ -45,6 +54,8 @@ def gain(metric: Metric) -> Gain:
     """The gain of one fake device."""
     if isinstance(metric.kind, Ordinal):
         return _of_ranks(metric)
+    if isinstance(metric.kind, Distribution):
+        return _of_curve(metric.kind, [column.mechanism for column in metric.columns])
     columns, every = len(metric.columns), [_of(metric.kind, mechanism) for mechanism in metric.mechanisms]
     return Gain(columns * max(each.row for each in every), columns * max(each.together for each in every))
 
@@ -60,6 +71,30 @@ def _of(kind: Kind, mechanism: Mechanism) -> Gain:
     together = mechanism.supported * (1 - found.q) / apart
     row = max(found.p, 1 - found.q) / apart
     return Gain(row, max(row, together))
+
+
+def _of_curve(kind: Distribution, mechanisms: Sequence[Mechanism]) -> Gain:
+    """Of the most sensitive of up to so many boundaries, by the level and the payload that move it farthest."""
+    shares = kind.allotment(mechanisms)
+    fit = expected(mechanisms, tree_of(kind), shares, _FLEET)
+    boundaries = np.unique(np.linspace(1, kind.buckets - 1, _BOUNDARIES).astype(int))
+    prefixes = (np.arange(kind.buckets)[:, np.newaxis] < boundaries).astype(np.float64)
+    farthest = 0.0
+    for level, counts, share, mechanism in zip(fit.levels, fit.weights(prefixes), shares, mechanisms, strict=True):
+        most, least = (_supported(side * counts, mechanism) * side for side in (1, -1))
+        expecting, apart = level.q * counts.sum(axis=0), level.p - level.q
+        up = (most - expecting) / apart - counts.min(axis=0)
+        down = counts.max(axis=0) - (least - expecting) / apart
+        farthest = max(farthest, float(np.maximum(up, down).max()) / share)
+    return Gain(farthest, farthest)
+
+
+def _supported(counts: NDArray[np.float64], mechanism: Mechanism) -> NDArray[np.float64]:
+    """The most that what one report supports can add up to, for each reading."""
+    largest = -np.sort(-counts, axis=0)[: mechanism.supported]
+    exactly = mechanism.naming is not None  # so many answers are named, and neither more nor fewer
+    found: NDArray[np.float64] = (largest if exactly else np.maximum(largest, 0)).sum(axis=0)
+    return found
 
 
 def _of_vector(kind: Vectors, mechanism: Mechanism) -> Gain:
