@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 __all__ = [
-    "Accounts", "Placement", "accounts", "leave_none", "placing", "processors_of", "take_turns", "waited",
+    "Accounts",
+    "Placement",
+    "accounts",
+    "leave_none",
+    "placing",
+    "processors_of",
+    "take_turns",
+    "waited",
 ]
 
 _KEPT_SHARE = 1 / 10
