@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
+from tools.bounded_coverage import HEADING
 from tools.coverage import DEVIATION, Case, Measured, cases, exactly, sampled
-from tools.window_coverage import HEADING
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
 REPORTS = (100, 1_000, 100_000)
@@ -47,7 +47,8 @@ nineteen times out of twenty.
 BOUNDS = """\
 The aim: every row is covered 93.5% of the time or more, rows on average 94.5% to 97.5%, from 1,000 reports on no
 width is above 1.05, and simultaneous intervals hold together 94.5% of the time or more. Where few reports are
-expected for a value, intervals hold more often than they have to.
+expected for a value, intervals hold more often than they have to. Counts of events are wider than 1.05 where their
+fleet could be one of which fewer than 16 devices are at the far end: the sums that are kept do not tell them apart.
 """
 SPREAD = """\
 ## The standard deviation of a quantity
@@ -65,10 +66,9 @@ A count without a `max` has a low end and no upper one: a device that no sample 
 end asks for nothing but that counts are not negative, and held 95% of the time or more in all populations that were
 tried (`tests/answers/test_open_intervals.py`).
 
-With a `max`, intervals of counts whose single events are hidden take what a sample shows of the large ones for what
-there is. Where one device in a hundred has 1,000 events and the others have none, 95% intervals hold 61% of the time
-at 100 reports (in 37% of the samples there is no such device), 94% at 300, 98% at 1,000 and 94% at 10,000. Ask for
-the `max` that you expect, not for the largest imaginable: what is beyond it moves nothing.
+With a `max` it has both, whatever the population. Ask for the `max` that you expect, not for the largest imaginable:
+the farther it is from what devices have, the more a few that no sample has could add, and the wider is the interval.
+What is beyond it moves nothing.
 """
 
 
@@ -145,8 +145,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.samples:
         print(text)
     else:
-        _, heading, windows = PAGE.read_text(encoding="utf-8").partition(HEADING)  # made by another command
-        PAGE.write_text(f"{text}\n{heading}{windows}" if heading else text, encoding="utf-8")
+        _, heading, rest = PAGE.read_text(encoding="utf-8").partition(HEADING)  # made by other commands
+        PAGE.write_text(f"{text}\n{heading}{rest}" if heading else text, encoding="utf-8")
         print(f"wrote {PAGE}")
     return 0
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from tools.coverage import DEVIATION, Case, Fleet, Measured, alone, cases, drawn, exactly, jointly, sampled
 
-from deniable.kinds import KINDS
-from deniable.mechanisms import MECHANISMS
+from deniable.kinds import KINDS, Quantity
+from deniable.mechanisms import MECHANISMS, Laplace
 from deniable_aggregator.answers import answer
 from mechanisms.registered import beside
 
@@ -63,7 +63,29 @@ def slack(samples: int, rate: float) -> float:
     return 4.9 * math.sqrt(rate * (1 - rate) / samples) if samples else 0.0
 
 
-def check(found: list[Measured], reports: int, samples: int = 0) -> None:
+FEW = 16
+"""Far devices that make a fleet's variance: of fewer a few reports more or less decide."""
+
+
+def widest(pair: Pair, reports: int) -> float:
+    """How many times the ideal a width may be.
+
+    Where only sums and sums of squares are known (Laplace noise), a fleet that keeps far below its range looks like
+    one of which a few devices are at the far end. What is ideal for the former holds 88% of the time for the latter:
+    of a thousand devices with 0 to 20 events out of 100, for those of which all but three have twenty.
+    """
+    found = [1.0]
+    for case in pair:
+        mechanism, kind = case.metric.columns[0].mechanism, case.metric.kind
+        if isinstance(mechanism, Laplace) and isinstance(kind, Quantity):
+            high = kind.ends[1]
+            values = np.repeat(np.asarray(case.fleet.values, dtype=np.float64), case.fleet.devices)
+            far = reports * float(values.var()) / (high - float(values.mean())) ** 2
+            found.append(far / FEW)
+    return 1.05 if min(found) >= 1 else 1.4
+
+
+def check(found: list[Measured], reports: int, samples: int = 0, most: float = 1.05) -> None:
     """The bounds: on every row; on the mean of the rows of both fleets but for rough ones, and from 1,000 reports on
     on the widths."""
     rows = [row for row in found if row.key != DEVIATION and not row.rough]
@@ -71,7 +93,7 @@ def check(found: list[Measured], reports: int, samples: int = 0) -> None:
     assert min(row.covered for row in found) >= 0.935 - slack(samples, 0.935), found
     assert 0.945 - slack(samples, 0.945) <= mean <= 0.975 + slack(samples, 0.975), found
     if reports >= 1_000:
-        assert max(row.width for row in rows) <= 1.05, found
+        assert max(row.width for row in rows) <= most, found
 
 
 def test_every_kind_is_measured() -> None:
@@ -103,7 +125,7 @@ def held(pair: Pair, reports: int, samples: int) -> None:
         rows, joint = sampled(case, reports, samples, np.random.default_rng(reports))
         assert joint >= 0.945 - slack(samples, 0.945)
         found += rows
-    check(found, reports, samples)
+    check(found, reports, samples, widest(pair, reports))
 
 
 def is_vector(pair: Pair) -> bool:

@@ -6,25 +6,17 @@ words:
   noise    how far a report's level is from what its device's share makes it on average
   spread   the variance of the shares over the population
 
-**Means.** From the sum and the sum of squares alone it is not known how skewed reports are. But quantities have ends.
-Of all that are m above the lower end on average, with spread v, those that are at that end or at one other point are
-the least skewed, with a third moment of v (v / m - m); likewise from the upper end. As noise is symmetric, reports
-have it too. The interval is moved by what Johnson (1978) has for that, and is Student's with fewer degrees of
-freedom: of a sample's variance, a gamma of skewness g leaves 1 / (1 + 3/4 g^2) of them. (Counts of events at epsilon
-4, of which one device in twenty has many and most have none: 95% intervals cover 94.6% at n = 100; Student's, 92.0%.)
-The move is half of the interval's reach at most: few reports that are far off from all others would move it beyond
-the mean that they make.
+**Means.** Quantities have ends, and an interval holds whatever the population between them is: devices at an end that
+no report is from, too (`_bounded.py`). Where noise is large next to that, it is Student's (1908).
+
+How skewed reports are is known where they are counted by level, from the sum of cubes. From the sum and the sum of
+squares alone it is not. But of all quantities that are m above the lower end on average, with spread v, those that
+are at that end or at one other point are the least skewed, with a third moment of v (v / m - m); likewise from the
+upper end. As noise is symmetric, reports have it too. The variance is never taken for less than the noise's.
 
 Nothing of this is known without an upper end: one device of a million can be most of the mean, and be in no sample.
 Then there is a low end alone. What is seen to be large makes it fall by itself; what a sample may have missed is
 devices at the lower end, z^2 of n: their square distance from the mean is added to the variance.
-
-Where reports are counted by level, the sum of cubes is known, and with it how skewed they are: the interval is moved
-to the longer tail by half of what Johnson would move it, and the variance is never taken for less than the noise's.
-Up to epsilon 4, 95% intervals then cover 94% of the time from n = 50 on, and from n = 1,000 on they are 3% wider at
-most than if the variance were known. (Untouched, they cover 91.1% at n = 50 and epsilon 4 where 5% of devices are at
-the other end of the range; moved all the way, 90% where 1% are, for few reports exaggerate skewness as often as they
-hide it.)
 
 **Spread.** The variance s^2 of the levels is the spread plus the noise's variance, in squared spans. How far s^2 may
 be off depends on fourth moments. Sums of squares do not show these; but a share x lies within 0 and 1. With another
@@ -55,6 +47,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable_aggregator.estimators._bounded import Shown, interval
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
 from deniable_aggregator.estimators._shared import largest, possible
@@ -108,15 +101,10 @@ class Means:
             error = math.sqrt(self.noise.most / n)
             reach = _quantile(confidence) * error
             low, high = value - reach, value + reach
-        elif n > 2:
-            counted = len(self.sums) > 2
-            third = self._third_moment() / 2 if counted else self._least_third_moment(value, error)
-            times = (high - value) / error if counted else _times(confidence, n, third / (error**2 * n) ** 1.5)
+        elif n > 1:
             error = max(error, math.sqrt(self.noise.least / n))
-            reach = times * error
-            move = third * (1 + 2 * times**2) / (6 * error**2 * n**2)
-            middle = value + min(max(move, -reach / 2), reach / 2)
-            low, high = middle - reach, middle + reach
+            less, more = interval(self._shown(value, error), confidence)
+            low, high = value - less * self.span, value + more * self.span
         share, low, high = ((level - self.origin) / self.span for level in (value, low, high))
         return share, error / self.span, low, high
 
@@ -130,13 +118,18 @@ class Means:
         above = max(value - self.origin, 0.0)
         return (value - self.origin - times * math.hypot(error, times * above / n)) / self.span
 
-    def _least_third_moment(self, value: float, error: float) -> float:
-        """Of the levels around their mean: as near to 0 as it can be on the range, given mean and spread."""
-        below, above = value - self.origin, self.origin + self.span - value
-        if below <= 0 or above <= 0:
-            return 0.0
-        spread = min(max(error**2 * self.reports - self.noise.least, 0.0), below * above)
-        return max(spread * (spread / below - below), 0.0) + min(spread * (above - spread / above), 0.0)
+    def _shown(self, value: float, error: float) -> Shown:
+        """In shares."""
+        n, share, noise = self.reports, (value - self.origin) / self.span, self.noise
+        variance, least = error**2 * n / self.span**2, noise.least / self.span**2
+        below, above = max(share, 0.0), max(1 - share, 0.0)
+        if len(self.sums) < 4:
+            third, fourth = _least_third_moment(below, above, variance - least), None
+        else:
+            third = self._third_moment() / self.span**3 if n > 2 else 0.0
+            fourth = self._fourth_moment() - 3 * self._variance() ** 2 - noise.fourth / self.span**4 + 3 * least**2
+        skewed, doubtful = noise.third / self.span**3, math.sqrt(noise.square / n) / self.span**2
+        return Shown(n, variance, third, fourth, above, below, least, skewed, doubtful)
 
     def _third_moment(self) -> float:
         """Of the levels around their mean: Fisher's unbiased estimate."""
@@ -270,10 +263,12 @@ class OneBit:
         return self.frequencies.shared(spread, confidence, Target.POPULATION)[:, 1]
 
 
-def _times(confidence: float, n: int, skewness: float) -> float:
-    """How many standard errors an interval reaches: Student's, with as many degrees of freedom as a sample's variance
-    has where values are distributed like a gamma of this skewness."""
-    return float(stdtrit((n - 1) / (1 + 0.75 * skewness**2), (1 + confidence) / 2))
+def _least_third_moment(below: float, above: float, spread: float) -> float:
+    """Of shares around their mean, with this room on either side: as near to 0 as it can be, given their spread."""
+    if below <= 0 or above <= 0:
+        return 0.0
+    spread = min(max(spread, 0.0), below * above)
+    return max(spread * (spread / below - below), 0.0) + min(spread * (above - spread / above), 0.0)
 
 
 def _quantile(confidence: float) -> float:

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deniable_aggregator.estimators._bounded import Shown, interval
 from deniable_aggregator.estimators._shared import largest
-from deniable_aggregator.estimators._special import stdtrit
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Ranks", "Shares"]
@@ -62,8 +62,9 @@ class Ranks:
         """The mean rank, its standard error, low and high end.
 
         A population's guesses vary at least as much as the channel makes those of its calmest place vary: a sample
-        that varies less, as a few reports can, is not believed. Within the reporting devices noise alone counts, of
-        each place as often as devices are there, and half a report more, for where noise is rare.
+        that varies less, as a few reports can, is not believed, nor that no device is at a place that is far off
+        because none of the reports names it (`_bounded.py`). Within the reporting devices noise alone counts, of each
+        place as often as devices are there, and half a report more, for where noise is rare.
         """
         n, places = self.shares.reports, np.arange(1, len(self.named) + 1)
         if n == 0:
@@ -73,15 +74,32 @@ class Ranks:
         value = float(self.named @ guesses) / n
         if target is Target.POPULATION:
             spread = max(float(self.named @ (guesses - value) ** 2) / max(n - 1, 1), float(noise.min()))
-            error, extra = math.sqrt(spread / n), 0.0
-            reach = float(stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.inf
+            error = math.sqrt(spread / n)
+            less, more = interval(self._shown(guesses, value, spread), confidence) if n > 1 else (math.inf, math.inf)
         else:
             shares = np.clip(self.shares.values, 0, 1)
             error, extra = math.sqrt(float(shares @ noise / shares.sum()) / n), float(np.ptp(guesses)) ** 2 / 2
-            reach = NormalDist().inv_cdf((1 + confidence) / 2)
-        reach *= math.hypot(error, math.sqrt(extra) / n)
-        low, high = (min(max(value + side * reach, 1.0), float(len(places))) for side in (-1, 1))
+            less = more = NormalDist().inv_cdf((1 + confidence) / 2) * math.hypot(error, math.sqrt(extra) / n)
+        low, high = (min(max(end, 1.0), float(len(places))) for end in (value - less, value + more))
         return value, error, low, high
+
+    def _shown(self, guesses: NDArray[np.floating[Any]], value: float, variance: float) -> Shown:
+        """In ranks; a guess may lie beyond the last place, and one of noise as well as one of a device."""
+        n, off = self.shares.reports, guesses - value
+        second, third, fourth = (float(self.named @ off**power) / n for power in (2, 3, 4))
+        means = (self.channel @ guesses)[:, np.newaxis]
+        noise, skewed = ((self.channel * (guesses - means) ** power).sum(axis=1) for power in (2, 3))
+        return Shown(
+            reports=n,
+            variance=variance,
+            third=third * n**2 / ((n - 1) * (n - 2)) if n > 2 else 0.0,
+            fourth=fourth - 3 * (second * n / (n - 1)) ** 2,
+            above=float(guesses.max()) - value,
+            below=value - float(guesses.min()),
+            noise=float(noise.min()),
+            skewed=float(abs(skewed).max()),
+            doubtful=0.0,
+        )
 
     def shared(self, spread: float, confidence: float) -> float:
         """What of the variance of the mean rank is of the devices' own ranks, at most.
