@@ -172,6 +172,28 @@ def test_what_can_not_be_compared_is_said(aggregator: Running, path: str, status
     assert words in answer.json["error"]["message"]
 
 
+def test_estimates_hold_at_every_look_where_that_is_asked_for(aggregator: Running, reader: Reader) -> None:
+    """Wider for it, by what is told; the same value."""
+    ordinary, growing, every = (
+        reader.estimates("dark", last=7, last_epoch=TODAY, anytime=looks)[0] for looks in ("", "growing", "any")
+    )
+    widths = [row["high"] - row["low"] for row in (ordinary, growing, every)]
+    assert widths == sorted(widths)
+    assert widths[1] > 1.5 * widths[0]
+    assert ordinary["value"] == growing["value"] == every["value"]
+    told_looks = ask(f"{aggregator.url}/api/v1/collections/editor/estimates/dark?anytime=any").json["estimate"][
+        "looks"
+    ]
+    assert told_looks == "LOOKS_ANY"
+    wrong = ask(f"{aggregator.url}/api/v1/collections/editor/estimates/dark?anytime=ever")
+    assert (wrong.status, "growing or any" in wrong.body) == (400, True)
+    with pytest.raises(ValueError, match="growing or any"):
+        reader.estimates(anytime="ever")
+    where = ("--endpoint", aggregator.endpoint, "--last-epoch", str(TODAY), "--last", "7", "--format", "json")
+    shown = json.loads(told("estimates", "--anytime", "growing", *where).stdout)
+    assert shown[0]["low"] == growing["low"]
+
+
 def test_parameters_of_comparisons_are_of_comparisons_alone(aggregator: Running) -> None:
     """Elsewhere they are unknown."""
     answer = ask(f"{aggregator.url}/api/v1/collections/editor/estimates/dark?with=3")

@@ -7,11 +7,12 @@ words:
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping
 
 from deniable import Collection, Metric
 
-__all__ = ["Catalog", "NotKnownError"]
+__all__ = ["Catalog", "NotKnownError", "segments_of"]
 
 
 class NotKnownError(LookupError):
@@ -54,6 +55,19 @@ class Catalog:
         if name not in collection.metrics:
             raise NotKnownError(_unknown("metric", name, collection.metrics))
         return collection.metrics[name]
+
+
+def segments_of(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
+    """The indices of all combinations that have the wanted values, in order."""
+    for name, value in wanted.items():
+        if value not in collection.segments.get(name, ()):
+            known = ", ".join(f"{key}={'|'.join(values)}" for key, values in collection.segments.items())
+            raise NotKnownError(f"no segment {name}={value}; known: {known or 'none'}")
+    choices = [(wanted[name],) if name in wanted else values for name, values in collection.segments.items()]
+    return sorted(
+        collection.segment_index(dict(zip(collection.segments, combination, strict=True)))
+        for combination in itertools.product(*choices)
+    )
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import hashlib
-import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
-from deniable_aggregator.analysis.catalog import Catalog, NotKnownError
+from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at_one
+from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, segments_of
 from deniable_aggregator.analysis.counters import Counters, Segments
 from deniable_aggregator.analysis.prices import estimating, reading
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
-from deniable_aggregator.analysis.windows import Windowed, windowed
+from deniable_aggregator.analysis.windows import Windowed
 from deniable_aggregator.answers import Estimate, Row, RowId, Series, Target, answer, by_size, consistent, leading
 from deniable_aggregator.store import Store
 
@@ -56,6 +56,8 @@ class Query:
     """Whom the intervals are about."""
     rows: int = 0
     """At most so many rows of each series, the largest first; 0: all, in the order of the collection file."""
+    looks: Looks = Looks.ONE
+    """At which looks together the intervals hold."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.epochs <= MOST_EPOCHS:
@@ -84,6 +86,8 @@ class Answer:
     """How many rows each series has."""
     truth: Sequence[float] | None = None
     """For each row what it would say if the values were known: in a demonstration."""
+    looks: Looks = Looks.ONE
+    """At which looks together its intervals hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ class _Asked:
     segments: tuple[int, ...]
     confidence: float
     target: Target
+    looks: Looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +278,9 @@ class Analyst:
         if (last + 1) * found.epoch_seconds > _LAST_SECOND:
             latest = _LAST_SECOND // found.epoch_seconds - 1
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
-        segments = _segments(found, query.segment)
-        number = self._remembered.number(_Asked(found.digest, tuple(segments), query.confidence, query.target))
+        segments = segments_of(found, query.segment)
+        levels = query.confidence, query.target, query.looks
+        number = self._remembered.number(_Asked(found.digest, tuple(segments), *levels))
         window = range(max(0, last - query.epochs + 1), last + 1)
         return _Context(found, window, np.array(segments), query, number)
 
@@ -300,6 +306,7 @@ class Analyst:
             found.consistent,
             found.row_counts,
             [truth.get(row, math.nan) for row in estimate.ids] if truth else None,
+            about.query.looks,
         )
 
     def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[int], turn: Turn) -> _Read:
@@ -335,11 +342,10 @@ class Analyst:
 
         def make() -> _Found:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
-            return _Found.of(
-                metric, windowed(metric, own or counters[:1], query.confidence, query.target), query.rows
-            )
+            levels = query.confidence, query.target, query.looks
+            return _Found.of(metric, anytime(metric, own or counters[:1], *levels), query.rows)
 
-        work = estimating(metric, len(window))
+        work = estimating(metric, len(window)) * LOOKS_TIMES[query.looks]
         made = await asyncio.to_thread(make) if work > SLICE else make()
         await turn.did(work)
         return self._remembered.keep(key, state, made, lambda found: len(found.consistent))
@@ -364,7 +370,7 @@ class Analyst:
         missing = [number for number, point in enumerate(points) if point is None]
         asked = {lead.series: [lead.key]}
         for number, own in zip(missing, await read([span[number] for number in missing]), strict=True):
-            estimate = answer(metric, own, query.confidence, query.target, keys=asked)
+            estimate = answer(metric, own, at_one(query.confidence, query.looks), query.target, keys=asked)
             point = Point(span[number], estimate.reports, estimate.row(lead))
             points[number] = self._remembered.keep(keys[number], states[number], point, lambda _: 1)
             await turn.did(estimating(metric))
@@ -379,16 +385,3 @@ def _span(window: range, epochs: int) -> range:
 def analyst_of(catalog: Catalog, truth: Truth | None = None) -> Callable[[Store], Analyst]:
     """The analyst of a store: one for all who ask, so that they share what it remembers."""
     return functools.cache(lambda store: Analyst(catalog, store, truth=truth))
-
-
-def _segments(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
-    """The indices of all combinations that have the wanted values, in order."""
-    for name, value in wanted.items():
-        if value not in collection.segments.get(name, ()):
-            known = ", ".join(f"{key}={'|'.join(values)}" for key, values in collection.segments.items())
-            raise NotKnownError(f"no segment {name}={value}; known: {known or 'none'}")
-    choices = [(wanted[name],) if name in wanted else values for name, values in collection.segments.items()]
-    return sorted(
-        collection.segment_index(dict(zip(collection.segments, combination, strict=True)))
-        for combination in itertools.product(*choices)
-    )

@@ -15,6 +15,8 @@ def add(commands: Any) -> None:
     parser = command(commands, "estimates", run, "the answers of a running aggregator", "--last 7")
     add_asking(parser)
     parser.add_argument("--metric", default="", help="only this metric")
+    together = "intervals that hold at a year of looks together, or at all looks at growing windows"
+    parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
 
 
@@ -31,6 +33,7 @@ def run(options: Any) -> None:
         "segment": pairs("--segment", options.segment, "NAME=VALUE, such as platform=linux"),
         "confidence": options.confidence,
         "target": options.target,
+        "anytime": options.anytime,
     }
     with Reader(options.endpoint, credentials=credentials(options)) as reader:
         if not options.watch:

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.analysis.anytime import LOOKS_TIMES
 from deniable_aggregator.analysis.changes import RATE, SIDES_TIMES, changes, sides_of
 from deniable_aggregator.analysis.prices import Price, told
 from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst, Answer
@@ -99,7 +100,7 @@ class Questions:
         """What a question costs."""
         found, own = self.analyst.catalog.collection(collection), query_of(query)
         metrics = self.analyst.metrics(found, metric)
-        return Price(found, metrics, own.epochs, own.rows, trend, apart, times)
+        return Price(found, metrics, own.epochs, own.rows, trend, apart, times * LOOKS_TIMES[own.looks])
 
     @contextlib.asynccontextmanager
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:

@@ -16,6 +16,7 @@ from deniable_aggregator.telling.tables import Table
 
 __all__ = ["Reader", "RemoteError"]
 
+_LOOKS = {"": pb.LOOKS_ONE, "growing": pb.LOOKS_GROWING, "any": pb.LOOKS_ANY}
 _TARGETS = {"population": pb.TARGET_POPULATION, "reporting": pb.TARGET_REPORTING}
 _MOST_MESSAGE_BYTES = 64 << 20
 
@@ -29,8 +30,9 @@ class Reader:
 
     Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that is well under way), in a
     `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
-    the devices are a sample of, or just the devices "reporting". With `credentials`
-    TLS is spoken, as the SDK speaks it.
+    the devices are a sample of, or just the devices "reporting". Who looks again and again asks for intervals that
+    hold `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
+    windows. With `credentials` TLS is spoken, as the SDK speaks it.
     """
 
     def __init__(
@@ -150,9 +152,17 @@ def _query(
     segment: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     target: str = "population",
+    anytime: str = "",
 ) -> pb.Query:
+    if anytime not in _LOOKS:
+        raise ValueError(f"intervals hold at {' or '.join(_LOOKS)[4:]} looks, not {anytime!r}")
     if target not in _TARGETS:
         raise ValueError(f"a target is one of {', '.join(_TARGETS)}, not {target!r}")
     return pb.Query(
-        epochs=last, last_epoch=last_epoch or 0, segment=segment, confidence=confidence, target=_TARGETS[target]
+        epochs=last,
+        last_epoch=last_epoch or 0,
+        segment=segment,
+        confidence=confidence,
+        target=_TARGETS[target],
+        looks=_LOOKS[anytime],
     )

@@ -44,6 +44,34 @@ TARGET_REPORTING: Target.ValueType  # 2
 """Just the devices that reported: noise alone."""
 global___Target = Target
 
+class _Looks:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _LooksEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Looks.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    LOOKS_UNSPECIFIED: _Looks.ValueType  # 0
+    """The same as LOOKS_ONE."""
+    LOOKS_ONE: _Looks.ValueType  # 1
+    """At each look by itself."""
+    LOOKS_GROWING: _Looks.ValueType  # 2
+    """At all looks at windows that begin with the same epoch."""
+    LOOKS_ANY: _Looks.ValueType  # 3
+    """At 366 looks, at any windows."""
+
+class Looks(_Looks, metaclass=_LooksEnumTypeWrapper):
+    """At which looks together intervals hold."""
+
+LOOKS_UNSPECIFIED: Looks.ValueType  # 0
+"""The same as LOOKS_ONE."""
+LOOKS_ONE: Looks.ValueType  # 1
+"""At each look by itself."""
+LOOKS_GROWING: Looks.ValueType  # 2
+"""At all looks at windows that begin with the same epoch."""
+LOOKS_ANY: Looks.ValueType  # 3
+"""At 366 looks, at any windows."""
+global___Looks = Looks
+
 class _Measure:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -409,6 +437,7 @@ class Estimate(google.protobuf.message.Message):
     END_TIME_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     NOTE_FIELD_NUMBER: builtins.int
+    LOOKS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -431,6 +460,8 @@ class Estimate(google.protobuf.message.Message):
     """What sort of question was asked."""
     note: builtins.str
     """What keeps an interval from having an upper end, in words; empty where nothing does."""
+    looks: global___Looks.ValueType
+    """At which looks together its intervals hold."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that the answer is about, by segment name; without any it is about all."""
@@ -464,9 +495,10 @@ class Estimate(google.protobuf.message.Message):
         end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         kind: builtins.str = ...,
         note: builtins.str = ...,
+        looks: global___Looks.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target"]) -> None: ...
 
 global___Estimate = Estimate
 
@@ -550,6 +582,7 @@ class Query(google.protobuf.message.Message):
     CONFIDENCE_FIELD_NUMBER: builtins.int
     TARGET_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
+    LOOKS_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -562,6 +595,8 @@ class Query(google.protobuf.message.Message):
     """Whom the intervals are about."""
     rows: builtins.int
     """At most so many rows of each series, the largest first; 0: all, in the order of the collection file."""
+    looks: global___Looks.ValueType
+    """At which looks together the intervals of estimates hold. Comparisons hold at each look by itself."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -575,8 +610,9 @@ class Query(google.protobuf.message.Message):
         confidence: builtins.float = ...,
         target: global___Target.ValueType = ...,
         rows: builtins.int = ...,
+        looks: global___Looks.ValueType = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
 
 global___Query = Query
 
