@@ -189,6 +189,8 @@ class Analyst:
         """Whose question is answered next, by all who ask this analyst."""
         self._counters = Counters(store)
         self._remembered = Remembered()
+        self.compared = Remembered()
+        """Comparisons, by what was asked."""
         self._clock = clock
         self._truth = truth
 
@@ -244,6 +246,11 @@ class Analyst:
     async def window(self, collection: str, query: Query) -> range:
         """The epochs of a query's window."""
         return (await self._about(collection, query)).window
+
+    async def versions(self, collection: str, query: Query) -> list[int]:
+        """Those of the epochs of a query's window: what is answered changes with them."""
+        about = await self._about(collection, query)
+        return await self._counters.versions(about.collection, about.window)
 
     async def counters(
         self, collection: str, query: Query, metric: Metric, turn: Turn

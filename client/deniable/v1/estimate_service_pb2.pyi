@@ -1034,7 +1034,7 @@ class ListComparisonsRequest(google.protobuf.message.Message):
     metric: builtins.str
     """Name of the metric; empty: all of them."""
     apart: builtins.bool
-    """No device stands on both sides; of two segments in one window that is known."""
+    """No device stands on both sides; of two segments in one epoch that is known."""
     changed: builtins.float
     """The same devices report on both sides, and this part of them, at most, has another answer. Absent: nothing is known."""
     false_discovery_rate: builtins.float
