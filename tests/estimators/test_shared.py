@@ -51,6 +51,26 @@ def test_a_renewed_answer_shares_what_is_remembered(epsilon: str, share: float) 
     assert math.sqrt(exact) * 0.9999 <= claimed <= math.sqrt(exact) * 1.026
 
 
+def test_a_renewed_mean_rank_shares_what_is_remembered() -> None:
+    """With h(z) the mean guess of who remembers the place z, and v(z) its variance, n times the variance over W
+    epochs is Var h + E v / W, over all that devices remember."""
+    metric, shares, devices = metric_of("ordinal by randomized_response, renewed"), np.arange(1, 8) / 28, 10_000_000
+    mechanism = metric.columns[0].mechanism
+    assert isinstance(mechanism, Memoized)
+    assert isinstance(mechanism.fresh, RandomizedResponse)
+    first, second = (
+        np.full((7, 7), float(each.q)) + np.eye(7) * float(each.p - each.q)
+        for each in (mechanism.permanent, mechanism.fresh)
+    )
+    guesses = np.linalg.solve(first @ second, np.arange(1, 8))
+    kept, means = shares @ first, second @ guesses
+    exact = kept @ means**2 - (kept @ means) ** 2 + kept @ (second @ guesses**2 - means**2) / EPOCHS
+    counters = [np.rint(devices * kept @ second).astype(np.int64)]
+    found = windowed(metric, [counters] * EPOCHS, 0.95, Target.POPULATION)
+    claimed = found.estimate.rows[-1].std_error * math.sqrt(devices)
+    assert math.sqrt(exact) * 0.9999 <= claimed <= math.sqrt(exact) * 1.026
+
+
 @pytest.mark.parametrize(
     ("name", "columns"),
     [

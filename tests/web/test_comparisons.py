@@ -16,8 +16,9 @@ from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator import Reader, RemoteError
-from deniable_aggregator.analysis.changes import SIDES_TIMES
+from deniable_aggregator.analysis.changes import SIDES_TIMES, Before, changes
 from deniable_aggregator.analysis.prices import Price
+from deniable_aggregator.analysis.query import Query
 from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS
 from support.commands import told
 from support.site import Running, running
@@ -103,12 +104,14 @@ def test_what_is_known_of_the_devices_makes_intervals_narrower(reader: Reader) -
         reader.compare("dark", last_epoch=TODAY, apart=True, changed=0.1)
 
 
-def test_segments_of_one_window_have_devices_of_their_own(reader: Reader) -> None:
-    """So that needs not be said."""
+def test_segments_of_one_epoch_have_devices_of_their_own(reader: Reader) -> None:
+    """So that needs not be said. In a week a device can be in both: it was upgraded, and has another version."""
     platforms: dict[str, Any] = {"before": {"segment": {"platform": "linux"}}, "segment": {"platform": "windows"}}
+    once = [reader.compare("dark", last_epoch=TODAY, apart=said, **platforms)[0] for said in (False, True)]
+    assert once[0] == once[1]
     (plain,) = reader.compare("dark", last=7, last_epoch=TODAY, **platforms)
     (said,) = reader.compare("dark", last=7, last_epoch=TODAY, apart=True, **platforms)
-    assert plain == said
+    assert plain["high"] > said["high"] > said["low"] > plain["low"]
     assert (plain["segment"], plain["before_segment"]) == ("platform=windows", "platform=linux")
     assert plain["start"] == plain["before_start"]
     assert plain["difference"] == pytest.approx(0.01 / (2 * 0.7310585786 - 1), rel=1e-6)
@@ -170,6 +173,44 @@ def test_what_can_not_be_compared_is_said(aggregator: Running, path: str, status
     answer = asked(aggregator, path)
     assert answer.status == status, answer.body
     assert words in answer.json["error"]["message"]
+
+
+def test_estimates_hold_at_every_look_where_that_is_asked_for(aggregator: Running, reader: Reader) -> None:
+    """Wider for it, by what is told; the same value."""
+    ordinary, growing, every = (
+        reader.estimates("dark", last=7, last_epoch=TODAY, anytime=looks)[0] for looks in ("", "growing", "any")
+    )
+    widths = [row["high"] - row["low"] for row in (ordinary, growing, every)]
+    assert widths == sorted(widths)
+    assert widths[1] > 1.5 * widths[0]
+    assert ordinary["value"] == growing["value"] == every["value"]
+    told_looks = ask(f"{aggregator.url}/api/v1/collections/editor/estimates/dark?anytime=any").json["estimate"][
+        "looks"
+    ]
+    assert told_looks == "LOOKS_ANY"
+    wrong = ask(f"{aggregator.url}/api/v1/collections/editor/estimates/dark?anytime=ever")
+    assert (wrong.status, "growing or any" in wrong.body) == (400, True)
+    with pytest.raises(ValueError, match="growing or any"):
+        reader.estimates(anytime="ever")
+    where = ("--endpoint", aggregator.endpoint, "--last-epoch", str(TODAY), "--last", "7", "--format", "json")
+    shown = json.loads(told("estimates", "--anytime", "growing", *where).stdout)
+    assert shown[0]["low"] == growing["low"]
+
+
+def test_comparisons_are_remembered_until_a_side_changes(aggregator: Running) -> None:
+    """Who asks again is told what was found; of other counters something else is found."""
+    analyst = aggregator.analyst_of(aggregator.server.store)
+    query = Query(last_epoch=18_000)
+    aggregator.put(COLLECTION, 18_000, {"dark": [500, 500]}, 0, batches=10)
+    aggregator.put(COLLECTION, 17_999, {"dark": [600, 400]}, 0, batches=10)
+
+    def asked_again() -> Any:
+        return aggregator.wait_for(changes(analyst, "editor", query, Before(), metric="dark")).changed[0].comparison
+
+    found = asked_again()
+    assert asked_again() is found
+    aggregator.put(COLLECTION, 17_999, {"dark": [0, 100]}, 0, batches=10)
+    assert asked_again() is not found
 
 
 def test_parameters_of_comparisons_are_of_comparisons_alone(aggregator: Running) -> None:

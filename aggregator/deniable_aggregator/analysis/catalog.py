@@ -57,12 +57,6 @@ class Catalog:
         return collection.metrics[name]
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"no {what} {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}")
-
-
 def segments_of(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
     """The indices of all combinations that have the wanted values, in order."""
     for name, value in wanted.items():
@@ -74,3 +68,9 @@ def segments_of(collection: Collection, wanted: Mapping[str, str]) -> list[int]:
         collection.segment_index(dict(zip(collection.segments, combination, strict=True)))
         for combination in itertools.product(*choices)
     )
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"no {what} {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}")

@@ -16,6 +16,7 @@ from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Com
 from deniable_aggregator.analysis.discoveries import found
 from deniable_aggregator.analysis.prices import estimating
 from deniable_aggregator.analysis.query import Analyst, Query
+from deniable_aggregator.analysis.remembered import state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.answers import Measure, RowId, headings
 
@@ -86,7 +87,7 @@ async def changes(
     if before.baseline is not None and (metric is None or not before.baseline):
         raise ValueError("a baseline is of one metric, and has at least one number")
     other, asked = await sides_of(analyst, collection, query, before)
-    if _disjoint(asked.segment, other.segment) and devices.changed is None:
+    if _one_epoch(asked, other) and _disjoint(asked.segment, other.segment) and devices.changed is None:
         devices = OTHERS
     sides = _Sides(analyst, collection, (other, asked), before.baseline, devices)
     told = [await sides.changed(about, each, turn) for each in metrics]
@@ -121,8 +122,13 @@ def _earlier(asked: Query, before: Before) -> Query:
     return other
 
 
+def _one_epoch(one: Query, other: Query) -> bool:
+    """Whether both are about the same epoch, in which a device reports once: in one segment."""
+    return one.last_epoch == other.last_epoch and one.epochs == other.epochs == 1
+
+
 def _disjoint(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether no device is in both segments."""
+    """Whether no report is in both segments."""
     return any(name in other and other[name] != value for name, value in one.items())
 
 
@@ -139,22 +145,31 @@ class _Sides:
 
     async def changed(self, about: Collection, metric: Metric, turn: Turn) -> Changed:
         other, asked = self.queries
+        kept = self.analyst.compared
+        windows, segments = (_window(other), _window(asked)), (other.segment, asked.segment)
+        fixed = None if self.baseline is None else tuple(self.baseline.items())
+        named = [tuple(sorted(own.items())) for own in segments]
+        what = about.digest, *named, asked.confidence, asked.target, self.devices, fixed
+        key = kept.number(what), metric.name, windows[1].start, windows[1].stop, windows[0]
+        versions = [await self.analyst.versions(self.collection, own) for own in self.queries]
+        state = state_of([*versions[0], *versions[1]])
+        comparison: Comparison | None = kept.find(key, state)
+        if comparison is None:
+            comparison = await self._compared(metric, turn)
+            kept.keep(key, state, comparison, lambda made: len(made.by_id))
+        return Changed(about, metric, windows, segments, comparison, (), fixed is not None)
+
+    async def _compared(self, metric: Metric, turn: Turn) -> Comparison:
+        other, asked = self.queries
         levels = asked.confidence, asked.target
         after = await self.analyst.counters(self.collection, asked, metric, turn)
         if self.baseline is not None:
             first = headings(metric)[0].name
             fixed = {RowId(where.series or first, where.key): value for where, value in self.baseline.items()}
-            comparison = await _made(lambda: against(metric, fixed, after, *levels), metric, len(after), turn)
-        else:
-            before = await self.analyst.counters(self.collection, other, metric, turn)
-            epochs = len(before) + len(after)
-            comparison = await _made(
-                lambda: compared(metric, before, after, *levels, self.devices), metric, epochs, turn
-            )
-        windows = _window(other), _window(asked)
-        return Changed(
-            about, metric, windows, (other.segment, asked.segment), comparison, (), self.baseline is not None
-        )
+            return await _made(lambda: against(metric, fixed, after, *levels), metric, len(after), turn)
+        before = await self.analyst.counters(self.collection, other, metric, turn)
+        epochs = len(before) + len(after)
+        return await _made(lambda: compared(metric, before, after, *levels, self.devices), metric, epochs, turn)
 
 
 def _window(query: Query) -> range:

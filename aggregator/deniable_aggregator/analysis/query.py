@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
+from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at_one
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, segments_of
 from deniable_aggregator.analysis.counters import Counters, Segments
 from deniable_aggregator.analysis.prices import estimating, reading
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
-from deniable_aggregator.analysis.windows import Windowed, windowed
+from deniable_aggregator.analysis.windows import Windowed
 from deniable_aggregator.answers import Estimate, Row, RowId, Series, Target, answer, by_size, consistent, leading
 from deniable_aggregator.store import Store
 
@@ -60,6 +61,8 @@ class Query:
     the collection file."""
     asked: tuple[RowId, ...] = ()
     """Rows besides those that an answer always has."""
+    looks: Looks = Looks.ONE
+    """At which looks together the intervals hold."""
 
     def __post_init__(self) -> None:
         if len(self.asked) > MOST_ASKED:
@@ -90,6 +93,8 @@ class Answer:
     """How many rows each series has."""
     truth: Sequence[float] | None = None
     """For each row what it would say if the values were known: in a demonstration."""
+    looks: Looks = Looks.ONE
+    """At which looks together its intervals hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,7 @@ class _Asked:
     segments: tuple[int, ...]
     confidence: float
     target: Target
+    looks: Looks
     rows: tuple[RowId, ...]
     """That are asked for."""
 
@@ -192,6 +198,8 @@ class Analyst:
         """Whose question is answered next, by all who ask this analyst."""
         self._counters = Counters(store)
         self._remembered = Remembered()
+        self.compared = Remembered()
+        """Comparisons, by what was asked."""
         self._clock = clock
         self._truth = truth
 
@@ -248,6 +256,11 @@ class Analyst:
         """The epochs of a query's window."""
         return (await self._about(collection, query)).window
 
+    async def versions(self, collection: str, query: Query) -> list[int]:
+        """Those of the epochs of a query's window: what is answered changes with them."""
+        about = await self._about(collection, query)
+        return await self._counters.versions(about.collection, about.window)
+
     async def counters(
         self, collection: str, query: Query, metric: Metric, turn: Turn
     ) -> list[Sequence[NDArray[np.int64]]]:
@@ -282,9 +295,8 @@ class Analyst:
             latest = _LAST_SECOND // found.epoch_seconds - 1
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
         segments = segments_of(found, query.segment)
-        number = self._remembered.number(
-            _Asked(found.digest, tuple(segments), query.confidence, query.target, query.asked)
-        )
+        levels = query.confidence, query.target, query.looks
+        number = self._remembered.number(_Asked(found.digest, tuple(segments), *levels, query.asked))
         window = range(max(0, last - query.epochs + 1), last + 1)
         return _Context(found, window, np.array(segments), query, number)
 
@@ -310,6 +322,7 @@ class Analyst:
             found.consistent,
             found.row_counts,
             [truth.get(row, math.nan) for row in estimate.ids] if truth else None,
+            about.query.looks,
         )
 
     def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[int], turn: Turn) -> _Read:
@@ -345,10 +358,11 @@ class Analyst:
 
         def make() -> _Found:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
-            told = windowed(metric, own or counters[:1], query.confidence, query.target, more=query.asked)
+            levels = query.confidence, query.target, query.looks
+            told = anytime(metric, own or counters[:1], *levels, more=query.asked)
             return _Found.of(metric, told, query.rows)
 
-        work = estimating(metric, len(window))
+        work = estimating(metric, len(window)) * LOOKS_TIMES[query.looks]
         made = await asyncio.to_thread(make) if work > SLICE else make()
         await turn.did(work)
         return self._remembered.keep(key, state, made, lambda found: len(found.consistent))
@@ -373,7 +387,7 @@ class Analyst:
         missing = [number for number, point in enumerate(points) if point is None]
         asked = {lead.series: [lead.key]}
         for number, own in zip(missing, await read([span[number] for number in missing]), strict=True):
-            estimate = answer(metric, own, query.confidence, query.target, keys=asked)
+            estimate = answer(metric, own, at_one(query.confidence, query.looks), query.target, keys=asked)
             point = Point(span[number], estimate.reports, estimate.row(lead))
             points[number] = self._remembered.keep(keys[number], states[number], point, lambda _: 1)
             await turn.did(estimating(metric))

@@ -61,6 +61,10 @@ class Windowed:
     effective: float
     """How many reports of different devices the least certain row is worth."""
 
+    def claiming(self, confidence: float) -> Windowed:
+        """The same, of intervals that hold more together than each by itself."""
+        return replace(self, estimate=replace(self.estimate, confidence=confidence))
+
 
 def windowed(
     metric: Metric,

@@ -52,15 +52,15 @@ class OrdinalRoom(ShareRoom):
     def shared(
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
     ) -> NDArray[np.float64]:
-        """What of the variance of each row is of what devices keep; all of the mean rank's, if that is a memory."""
+        """What of the variance of each row is of what devices keep."""
         found = ranks(metric.columns[0].mechanism, counters[0])
-        mean = np.full((3, 1), 1.0 if metric.memoize else found.shared(spread[0], pooled.confidence))
+        mean = np.full((3, 1), found.shared(spread[0], pooled.confidence))
         return np.hstack([found.shares.shared(spread[0], pooled.confidence, pooled.target), mean])
 
     def anew(self, metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.float64]:
-        """Of the mean rank it could be all."""
+        """Of shares all that is not of what devices keep, and of the mean rank as much as it can be."""
         parts = super().anew(metric, counters, pooled)
-        parts[-1] = 1.0
+        parts[-1] = ranks(metric.columns[0].mechanism, counters[0]).anew(pooled.confidence)[1]
         return parts
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:

@@ -32,6 +32,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--between", action="append", default=[], type=float, nargs=2, metavar=("X", "Y"), help="from X up to Y"
     )
+    together = "intervals that hold at a year of looks together, or at all looks at growing windows"
+    parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
 
 
@@ -54,6 +56,7 @@ def run(options: Any) -> None:
             *((None, below) for below in options.below),
             *options.between,
         ],
+        "anytime": options.anytime,
     }
     with Reader(options.endpoint, credentials=credentials(options)) as reader:
         if not options.watch:

@@ -57,6 +57,8 @@ class Ranks:
     """What devices at each place name."""
     shares: Shares
     """Of the devices at each place."""
+    second: _Floats | None = None
+    """Where places are remembered and named once more: what devices that remember each of them name."""
 
     def mean(self, confidence: float, target: Target) -> tuple[float, float, float, float]:
         """The mean rank, its standard error, low and high end.
@@ -111,6 +113,8 @@ class Ranks:
         n, places = self.shares.reports, np.arange(1, len(self.named) + 1)
         if n == 0:
             return 1.0
+        if self.second is not None:
+            return 1 - self.anew(confidence)[0]
         guesses, squares = np.linalg.solve(self.channel, np.stack([places, places**2], axis=1).astype(np.float64)).T
         value, whole = _moments(self.named, guesses)
         shown = float(self.named @ squares) / n - value**2
@@ -126,6 +130,24 @@ class Ranks:
         most = min(largest(excess, max(shown, 0.0), size**2 / 4), max((nearest - 1) * (len(places) - nearest), 0.0))
         noise = float((self.channel @ guesses**2 - places**2).min())
         return min(most / max(whole, noise), 1.0)
+
+    def anew(self, confidence: float) -> tuple[float, float]:
+        """What of the variance of the mean rank is of naming a remembered place once more, at least and at most.
+
+        A guess of who remembers a place varies by what is known. How many remember each is told by the reports, as
+        places are, with an error that is smaller than what guesses can differ by.
+        """
+        n, places = self.shares.reports, np.arange(1, len(self.named) + 1, dtype=np.float64)
+        if n == 0 or self.second is None:
+            return 0.0, 1.0
+        guesses = np.asarray(np.linalg.solve(self.channel, places), dtype=np.float64)
+        noise = self.second @ guesses**2 - (self.second @ guesses) ** 2
+        spoken = np.asarray(np.linalg.solve(self.second, noise), dtype=np.float64)
+        (told, doubt), (_, whole) = _moments(self.named, spoken), _moments(self.named, guesses)
+        reach = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(doubt / n)
+        whole = max(whole, float((self.channel @ guesses**2 - places**2).min()))
+        least, most = (min(max(own, noise.min()), noise.max()) / whole for own in (told - reach, told + reach))
+        return min(float(least), 1.0), min(float(most), 1.0)
 
 
 def _moments(named: NDArray[np.int64], guesses: _Floats) -> tuple[float, float]:

@@ -24,5 +24,6 @@ def through(mechanism: Memory, fresh: Frequencies) -> Frequencies:
 def ranks(mechanism: Memoized, counters: NDArray[np.int64]) -> Ranks:
     """Counters: how often each answer was named; both randomisations name one answer of an order."""
     assert isinstance(mechanism.fresh, RandomizedResponse)
-    shares = through(mechanism, randomized_response.frequencies(mechanism.fresh, counters))
-    return Ranks(counters, randomized_response.channel(shares), shares)
+    fresh = randomized_response.frequencies(mechanism.fresh, counters)
+    shares = through(mechanism, fresh)
+    return Ranks(counters, randomized_response.channel(shares), shares, randomized_response.channel(fresh))

@@ -9,6 +9,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.query import Answer, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
@@ -21,6 +22,7 @@ _TARGETS = {
     pb.TARGET_POPULATION: Target.POPULATION,
     pb.TARGET_REPORTING: Target.REPORTING,
 }
+_LOOKS = {Looks.ONE: pb.LOOKS_ONE, Looks.GROWING: pb.LOOKS_GROWING, Looks.ANY: pb.LOOKS_ANY}
 _MEASURES = {
     Measure.SHARE: pb.MEASURE_SHARE,
     Measure.QUANTITY: pb.MEASURE_QUANTITY,
@@ -38,6 +40,7 @@ def query_of(query: pb.Query) -> Query:
         target=_TARGETS[query.target],
         rows=query.rows,
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
+        looks=next((own for own, sent in _LOOKS.items() if sent == query.looks), Looks.ONE),
     )
 
 
@@ -59,6 +62,7 @@ def estimate_message(found: Answer) -> pb.Estimate:
         target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
         series=_series_messages(found),
         note=estimate.note,
+        looks=_LOOKS[found.looks],
     )
 
 

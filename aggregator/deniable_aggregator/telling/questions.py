@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.analysis.anytime import LOOKS_TIMES
 from deniable_aggregator.analysis.changes import RATE, SIDES_TIMES, changes, sides_of
 from deniable_aggregator.analysis.prices import Price, told
 from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst, Answer
@@ -102,7 +103,8 @@ class Questions:
         metrics = self.analyst.metrics(found, metric)
         for each in metrics if own.asked else ():
             check_asked(each, own.asked)
-        return Price(found, metrics, own.epochs, own.rows, trend, apart, times, len(own.asked))
+        looked = times * LOOKS_TIMES[own.looks]
+        return Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked))
 
     @contextlib.asynccontextmanager
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:

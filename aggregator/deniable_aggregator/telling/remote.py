@@ -16,6 +16,7 @@ from deniable_aggregator.telling.tables import Table
 
 __all__ = ["Reader", "RemoteError"]
 
+_LOOKS = {"": pb.LOOKS_ONE, "growing": pb.LOOKS_GROWING, "any": pb.LOOKS_ANY}
 _TARGETS = {"population": pb.TARGET_POPULATION, "reporting": pb.TARGET_REPORTING}
 _MOST_MESSAGE_BYTES = 64 << 20
 
@@ -29,9 +30,11 @@ class Reader:
 
     Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that is well under way), in a
     `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
-    the devices are a sample of, or just the devices "reporting". Of a distribution any `quantiles` can be asked for,
-    such as [0.5, 0.999], and the `shares` of ranges: [(2000, None), (None, 200), (200, 2000)] are what lies above
-    2000, what lies below 200, and what between both. With `credentials` TLS is spoken, as the SDK speaks it.
+    the devices are a sample of, or just the devices "reporting". Who looks again and again asks for intervals that
+    hold `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
+    windows. Of a distribution any `quantiles` can be asked for, such as [0.5, 0.999], and the `shares` of ranges:
+    [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what lies below 200, and what between both.
+    With `credentials` TLS is spoken, as the SDK speaks it.
     """
 
     def __init__(
@@ -151,9 +154,12 @@ def _query(
     segment: Mapping[str, str] | None = None,
     confidence: float = 0.95,
     target: str = "population",
+    anytime: str = "",
     quantiles: Sequence[float] = (),
     shares: Sequence[tuple[float | None, float | None]] = (),
 ) -> pb.Query:
+    if anytime not in _LOOKS:
+        raise ValueError(f"intervals hold at {' or '.join(_LOOKS)[4:]} looks, not {anytime!r}")
     if target not in _TARGETS:
         raise ValueError(f"a target is one of {', '.join(_TARGETS)}, not {target!r}")
     return pb.Query(
@@ -163,6 +169,7 @@ def _query(
         confidence=confidence,
         target=_TARGETS[target],
         asked=_asked(quantiles, shares),
+        looks=_LOOKS[anytime],
     )
 
 

@@ -10,10 +10,10 @@
     /api/v1/collections/{name or digest}/comparisons/{metric}[.csv]
     /api/v1/health
 
-Choices are parameters: last, last_epoch, confidence, target, rows, trend, and segment.NAME=VALUE; of comparisons
-also with, with_last_epoch and with.NAME=VALUE, or baseline.KEY=NUMBER, and apart, changed and rate. Every answer has
-an ETag that changes when it does, or the form in which it is told: who has it asks again with If-None-Match, which
-costs next to nothing.
+Choices are parameters: last, last_epoch, confidence, target, anytime, rows, trend, and segment.NAME=VALUE; of
+comparisons also with, with_last_epoch and with.NAME=VALUE, or baseline.KEY=NUMBER, and apart, changed and rate. Every
+answer has an ETag that changes when it does, or the form in which it is told: who has it asks again with
+If-None-Match, which costs next to nothing.
 
 A question has a price that is known before anything is read (`analysis/prices.py`). One above the bound is answered
 with 422 and with what would fit: fewer epochs, of which last and last_epoch choose the next ones, or one metric.
@@ -245,10 +245,14 @@ def _query(request: web.Request) -> pb.Query:
             query.target = pb.Target.Value(f"TARGET_{value.upper()}")
         elif name in {QUANTILES, SHARES} and not is_comparison(request):
             query.asked.add(series=name, key=value)
+        elif name == "anytime":
+            if value not in {"growing", "any"}:
+                raise ValueError(f"anytime is growing or any, not {value!r}")
+            query.looks = pb.Looks.Value(f"LOOKS_{value.upper()}")
         elif name != "trend" and not (is_comparison(request) and is_comparing(name)):
             raise ValueError(
-                f"no parameter {name!r}; there are last, last_epoch, confidence, target, rows, trend, segment.NAME, "
-                f"{QUANTILES} and {SHARES}"
+                f"no parameter {name!r}; there are last, last_epoch, confidence, target, anytime, rows, trend, "
+                f"segment.NAME, {QUANTILES} and {SHARES}"
             )
     return query
 

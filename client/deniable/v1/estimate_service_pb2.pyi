@@ -44,6 +44,34 @@ TARGET_REPORTING: Target.ValueType  # 2
 """Just the devices that reported: noise alone."""
 global___Target = Target
 
+class _Looks:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _LooksEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Looks.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    LOOKS_UNSPECIFIED: _Looks.ValueType  # 0
+    """The same as LOOKS_ONE."""
+    LOOKS_ONE: _Looks.ValueType  # 1
+    """At each look by itself."""
+    LOOKS_GROWING: _Looks.ValueType  # 2
+    """At all looks at windows that begin with the same epoch."""
+    LOOKS_ANY: _Looks.ValueType  # 3
+    """At 366 looks, at any windows."""
+
+class Looks(_Looks, metaclass=_LooksEnumTypeWrapper):
+    """At which looks together intervals hold."""
+
+LOOKS_UNSPECIFIED: Looks.ValueType  # 0
+"""The same as LOOKS_ONE."""
+LOOKS_ONE: Looks.ValueType  # 1
+"""At each look by itself."""
+LOOKS_GROWING: Looks.ValueType  # 2
+"""At all looks at windows that begin with the same epoch."""
+LOOKS_ANY: Looks.ValueType  # 3
+"""At 366 looks, at any windows."""
+global___Looks = Looks
+
 class _Measure:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -415,6 +443,7 @@ class Estimate(google.protobuf.message.Message):
     END_TIME_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     NOTE_FIELD_NUMBER: builtins.int
+    LOOKS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -437,6 +466,8 @@ class Estimate(google.protobuf.message.Message):
     """What sort of question was asked."""
     note: builtins.str
     """What keeps an interval from having an upper end, in words; empty where nothing does."""
+    looks: global___Looks.ValueType
+    """At which looks together its intervals hold."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that the answer is about, by segment name; without any it is about all."""
@@ -470,9 +501,10 @@ class Estimate(google.protobuf.message.Message):
         end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         kind: builtins.str = ...,
         note: builtins.str = ...,
+        looks: global___Looks.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target"]) -> None: ...
 
 global___Estimate = Estimate
 
@@ -557,6 +589,7 @@ class Query(google.protobuf.message.Message):
     TARGET_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
     ASKED_FIELD_NUMBER: builtins.int
+    LOOKS_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -571,6 +604,8 @@ class Query(google.protobuf.message.Message):
     """At most so many rows of each series that is not ordered, the largest first; 0: all, in the order of the collection
     file.
     """
+    looks: global___Looks.ValueType
+    """At which looks together the intervals of estimates hold. Comparisons hold at each look by itself."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -591,8 +626,9 @@ class Query(google.protobuf.message.Message):
         target: global___Target.ValueType = ...,
         rows: builtins.int = ...,
         asked: collections.abc.Iterable[global___RowAsked] | None = ...,
+        looks: global___Looks.ValueType = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
 
 global___Query = Query
 
@@ -1036,7 +1072,7 @@ class ListComparisonsRequest(google.protobuf.message.Message):
     metric: builtins.str
     """Name of the metric; empty: all of them."""
     apart: builtins.bool
-    """No device stands on both sides; of two segments in one window that is known."""
+    """No device stands on both sides; of two segments in one epoch that is known."""
     changed: builtins.float
     """The same devices report on both sides, and this part of them, at most, has another answer. Absent: nothing is known."""
     false_discovery_rate: builtins.float
