@@ -19,7 +19,8 @@ from deniable import Collection, Epsilon, Metric
 from deniable.mechanisms import Mechanism, ProjectiveGeometryResponse, RandomizedResponse, SubsetSelection
 from deniable.payload import Bitmap, Symbol
 from deniable_aggregator.analysis.catalog import Catalog
-from deniable_aggregator.analysis.query import Analyst, Query
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.estimators._intervals import _table, proportion
 from deniable_aggregator.estimators.projective_geometry import frequencies, supports
 from deniable_aggregator.planning import twins

@@ -18,7 +18,7 @@ from deniable import Collection, Metric
 from deniable.kinds import KINDS, Distribution, Quantity
 from deniable.mechanisms import MECHANISMS, Laplace
 from deniable.payload import Bitmap, Integer, Integers, Symbol
-from deniable_aggregator.analysis.query import Answer
+from deniable_aggregator.analysis.question import Answer
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Estimate, Measure, Target, answer
 from deniable_aggregator.planning.check import findings

@@ -12,7 +12,8 @@ import pytest
 
 from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError
-from deniable_aggregator.analysis.query import Analyst, Query
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.answers import answer, leading
 from deniable_aggregator.store import Additions, Arrivals, CounterKey, EpochKey, Store
 from support.stored import put, stored

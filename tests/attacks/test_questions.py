@@ -24,7 +24,8 @@ from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.prices import _ROW as ROW
 from deniable_aggregator.analysis.prices import MOST, Price, TooDearError
-from deniable_aggregator.analysis.query import Analyst, Query
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE
 from deniable_aggregator.answers import answer, row_count

@@ -20,7 +20,8 @@ from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator import Reader
-from deniable_aggregator.analysis.query import Analyst, Query
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.serving.server import layout_of
 from support.editor import BROWSER, DARK, HEAD, MINUTES
 from support.site import Running, running

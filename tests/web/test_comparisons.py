@@ -18,7 +18,7 @@ from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator import Reader, RemoteError
 from deniable_aggregator.analysis.changes import SIDES_TIMES, Before, changes
 from deniable_aggregator.analysis.prices import Price
-from deniable_aggregator.analysis.query import Query
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS
 from support.commands import told
 from support.site import Running, running

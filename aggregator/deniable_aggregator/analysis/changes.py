@@ -15,7 +15,8 @@ from deniable import Collection, Metric
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, against, compared
 from deniable_aggregator.analysis.discoveries import found
 from deniable_aggregator.analysis.prices import estimating
-from deniable_aggregator.analysis.query import Analyst, Query
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.analysis.remembered import state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.answers import Measure, RowId, headings

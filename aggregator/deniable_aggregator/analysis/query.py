@@ -1,8 +1,6 @@
 """Questions: which counters an answer is made of, read from the store and handed to the answers.
 
 words:
-  window    a span of epochs whose counters are added
-  trend     one row of an answer, epoch by epoch
   truth     what the answer would be if devices were asked plainly: known only where they are simulated
 """
 
@@ -14,7 +12,7 @@ import hashlib
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,104 +22,18 @@ from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, segments_of
 from deniable_aggregator.analysis.counters import Counters, Segments
 from deniable_aggregator.analysis.prices import estimating, reading
+from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview, Point, Query, Trend
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed
-from deniable_aggregator.answers import Estimate, Row, RowId, Series, Target, answer, by_size, consistent, leading
+from deniable_aggregator.answers import RowId, Series, Target, answer, by_size, consistent, leading
 from deniable_aggregator.store import Store
 
-__all__ = ["Analyst", "Answer", "Overview", "Point", "Query", "Trend", "Truth", "analyst_of"]
+__all__ = ["Analyst", "Truth", "analyst_of"]
 
-MOST_EPOCHS = 3660
-"""Ten years of days."""
-MOST_ASKED = 64
-"""So many rows are asked for at most besides those that there are."""
 _LOOK_BACK = 32
 _LAST_SECOND = 253_402_300_799
 """Of the year 9999, beyond which times can not be told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """Which window, segment and intervals are asked for."""
-
-    last_epoch: int | None = None
-    """The last epoch of the window; None: the newest that is well under way, with at least half as many batches as
-    any other that is remembered. One that has only begun would tell little in place of one that is whole."""
-    epochs: int = 1
-    """How many epochs it has."""
-    segment: Mapping[str, str] = field(default_factory=dict)
-    """Values of segments, by name; segments that are not named are added up."""
-    confidence: float = 0.95
-    """Of the intervals."""
-    target: Target = Target.POPULATION
-    """Whom the intervals are about."""
-    rows: int = 0
-    """At most so many rows of each series, the largest first, but for those that are ordered; 0: all, in the order of
-    the collection file."""
-    asked: tuple[RowId, ...] = ()
-    """Rows besides those that an answer always has."""
-    looks: Looks = Looks.ONE
-    """At which looks together the intervals hold."""
-
-    def __post_init__(self) -> None:
-        if len(self.asked) > MOST_ASKED:
-            raise ValueError(f"a question can ask for {MOST_ASKED} rows at most, not for {len(self.asked)}")
-        if not 1 <= self.epochs <= MOST_EPOCHS:
-            raise ValueError(f"a window has 1 to {MOST_EPOCHS} epochs, not {self.epochs}")
-        if not 0 < self.confidence < 1:
-            raise ValueError(f"a confidence level lies between 0 and 1, not {self.confidence}")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An estimate, and what it is about."""
-
-    collection: Collection
-    metric: Metric
-    first_epoch: int
-    last_epoch: int
-    segment: Mapping[str, str]
-    """The segments that were asked for."""
-    estimate: Estimate
-    """With as many rows as were asked for."""
-    effective: float
-    """How many reports of different devices it is worth."""
-    consistent: Sequence[float | None]
-    """For each row its value in the consistent view, where there is one."""
-    row_counts: Sequence[int]
-    """How many rows each series has."""
-    truth: Sequence[float] | None = None
-    """For each row what it would say if the values were known: in a demonstration."""
-    looks: Looks = Looks.ONE
-    """At which looks together its intervals hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One epoch of a trend."""
-
-    epoch: int
-    reports: int
-    row: Row
-
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """One row of a metric's answer in every epoch that has reports."""
-
-    row: RowId
-    """Which row."""
-    points: tuple[Point, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The answers of a collection, and how they have come about."""
-
-    answers: list[Answer]
-    trends: list[Trend]
-    """For each answer, that of its leading row."""
 
 
 Truth = Callable[[Metric, range, Mapping[str, str]], Mapping[RowId, float] | None]

@@ -17,7 +17,8 @@ from typing import Any
 
 from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
-from deniable_aggregator.analysis.query import Answer, Query, analyst_of
+from deniable_aggregator.analysis.query import analyst_of
+from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.answers import DEVICES, SHARES, Measure, RowId, Series, Target, share_key, truth
 from deniable_aggregator.demo.fleet import Fleet
 from deniable_aggregator.planning.truth import Truth

@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import Looks
-from deniable_aggregator.analysis.query import Answer, Overview, Query, Trend
+from deniable_aggregator.analysis.question import Answer, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals

@@ -16,7 +16,8 @@ from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import LOOKS_TIMES
 from deniable_aggregator.analysis.changes import RATE, SIDES_TIMES, changes, sides_of
 from deniable_aggregator.analysis.prices import Price, told
-from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst, Answer
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.answers import check_asked
 from deniable_aggregator.telling.change_messages import before_of, changes_message, devices_of

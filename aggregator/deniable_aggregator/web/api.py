@@ -35,7 +35,8 @@ from google.protobuf.message import Message
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.catalog import NotKnownError
 from deniable_aggregator.analysis.prices import TooDearError
-from deniable_aggregator.analysis.query import MOST_EPOCHS, Analyst
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import MOST_EPOCHS
 from deniable_aggregator.analysis.turns import BusyError
 from deniable_aggregator.answers import QUANTILES, SHARES
 from deniable_aggregator.store import StoreError

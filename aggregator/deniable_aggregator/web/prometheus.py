@@ -24,7 +24,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from deniable_aggregator.analysis.catalog import Catalog
-from deniable_aggregator.analysis.query import Analyst, Answer, Query
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.ingest import Histogram, IngestStats
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.telling.digits import decimals
