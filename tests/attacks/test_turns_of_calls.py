@@ -15,6 +15,7 @@ from deniable.v1.report_service_pb2 import StreamReportsRequest, SubmitReportsRe
 from deniable_aggregator.ingest import Admission, Calendar
 from deniable_aggregator.ingest.service import ReportService
 from deniable_aggregator.ingest.stats import IngestStats
+from deniable_aggregator.serving import connections as connections_module
 from deniable_aggregator.serving.calls import Calls
 from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.connections import Guard
@@ -141,16 +142,32 @@ def test_to_refuse_one_of_many_does_not_ask_for_all_of_them() -> None:
 def test_when_memory_is_tight_connections_are_closed_a_few_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While gRPC ends a thousand connections it takes no new ones: so fifty are ended at a time."""
-    monkeypatch.setattr("deniable_aggregator.serving.connections._KEPT", 0)
-    monkeypatch.setattr("deniable_aggregator.serving.connections._FRESH_SECONDS", 0.0)
+    """While gRPC ends a thousand connections it takes no new ones: others have their turn after each ten."""
+    monkeypatch.setattr(connections_module, "_KEPT", 0)
+    monkeypatch.setattr(connections_module, "_FRESH_SECONDS", 0.0)
+    turn, closed = 0, Counter[int]()
+    close = Guard._close
+
+    def counted(self: Guard, connection: Any) -> bool:
+        closed[turn] += 1
+        return close(self, connection)
+
+    monkeypatch.setattr(Guard, "_close", counted)
 
     async def crowd() -> None:
         async with serving(tmp_path) as (server, _):
             wires = [Wire(server.port).begin() for _ in range(120)]
             guard = Guard(server.port, 1 << 16, lambda: True)
             await until(lambda: len(list(Path("/proc/self/fd").iterdir())) > 2 * len(wires), "all are accepted")
-            assert await asyncio.wait_for(guard.look(), PATIENCE) == 50
+
+            def count() -> None:
+                nonlocal turn
+                turn += 1
+                asyncio.get_running_loop().call_soon(count)
+
+            count()
+            assert await asyncio.wait_for(guard.look(), PATIENCE) == 120
+            assert max(closed.values()) == 10
             for wire in wires:
                 wire.close()
 

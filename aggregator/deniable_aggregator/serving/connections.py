@@ -59,9 +59,11 @@ _GATHER_SECONDS = 0.005
 """So long those that are to be closed are gathered, at the least: to look through all files takes milliseconds."""
 _EXPEL_SHARE, _LOOK_SHARE = 10, 30
 """And a tenth of the loop's time is spent on finding them at the most; a thirtieth on looking at all connections."""
-_AT_ONCE = 50
-"""When memory is tight, so many connections are closed twice a second. gRPC takes no new ones while it ends others:
-to close a thousand of them kept devices waiting for seconds."""
+_THINNED = 200
+"""When memory is tight, so many connections are closed twice a second at the most."""
+_AT_ONCE, _APART_SECONDS = 10, 0.025
+"""So many of them at once, and then others have their turn. gRPC takes no new connections while it ends others: to
+close a thousand in one go kept devices waiting for seconds."""
 _MAPPED = "::ffff:"
 
 
@@ -174,12 +176,12 @@ class Guard:
         if tight:
             waiting = self._waiting()
             found = [each for each in found if each.peer not in waiting]
-            surplus = max(surplus, min(len(found) - _KEPT, _AT_ONCE))
+            surplus = max(surplus, min(len(found) - _KEPT, _THINNED))
             self._thins = self._looked + _LOOK_SECONDS
         closed = 0
         for number, connection in enumerate(sorted(found, reverse=True)[: max(surplus, 0)]):
-            if number % _TOGETHER == 0:
-                await asyncio.sleep(0)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(_APART_SECONDS if tight and number else 0)
             if connection.quiet >= _FRESH_SECONDS:
                 closed += self._close(connection)
         if closed:
