@@ -26,7 +26,7 @@ from deniable_aggregator.answers._shares import SHARES
 from deniable_aggregator.consistency import Hierarchy, integers
 from deniable_aggregator.estimators import Fit, Target, Tree, fit
 
-__all__ = ["DEVICES", "TreeRoom"]
+__all__ = ["DEVICES", "TreeRoom", "hierarchy_of"]
 
 _Floats = NDArray[np.float64]
 
@@ -105,6 +105,11 @@ class TreeRoom(Room):
         weights = np.concatenate([[0.0], np.square(errors.min() / errors)])
         devices = integers(shape.hierarchy, said, weights, known)[1:]
         return [*(devices / found.reports).tolist(), *devices.astype(np.float64).tolist()]
+
+
+def hierarchy_of(kind: Kind) -> Tree:
+    """The nodes of every level, each with its parent."""
+    return _shape(kind).tree
 
 
 class _Shape(NamedTuple):
