@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from deniable_aggregator.analysis.offline import estimate
     from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
     from deniable_aggregator.answers._known import Known, knowing
+    from deniable_aggregator.answers.tree import whole_numbers
     from deniable_aggregator.telling.remote import Reader, RemoteError
     from deniable_aggregator.telling.tables import Table
 
 __all__ = [
     "Estimate", "Heading", "Known", "Measure", "Reader", "RemoteError", "Row", "RowId", "Series", "Table", "Target",
-    "estimate", "knowing",
+    "estimate", "knowing", "whole_numbers",
 ]  # fmt: skip
 
 _ROOM = {
@@ -34,6 +35,7 @@ _ROOM = {
     "Target": "answers",
     "estimate": "analysis.offline",
     "knowing": "answers._known",
+    "whole_numbers": "answers.tree",
 }
 
 
