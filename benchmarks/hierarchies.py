@@ -41,8 +41,11 @@ as they would be published: the lectures' program leaves the last out, and so do
 - **as counted**: nothing is done. **real**: least squares, not negative, children add up, every number then rounded.
   **program**: the lectures' program (whole numbers, size by size). **with totals**: `groups` and `cumulated`, which
   know how many groups each node has.
-- The program wins most of the cells, not all: it costs at the top what it gains below, where most counts are zero and
-  what is not negative is biased upwards. With totals that are known this bias has nowhere to go.
+- The program has no violation, and the errors of real numbers to a hundredth. It is not better everywhere: of counts
+  it costs at the top what it gains below, where most of them are zero, and what is not negative is biased upwards.
+  What is known of totals takes nearly all of that away, and where a level weighs {top:g} times as much as the one
+  below it (**top first**) no level is worse than it was counted: at the top the nearest counts that fit are never
+  farther from the truth, in squares.
 - Of sums over sizes `cumulated` has the best real ones, rounded to whole counts that fit: their squared error was at
   most {gap:.2%} above the bound, which no whole numbers can be below.
 
@@ -61,6 +64,8 @@ were done.
 """
 EPSILONS = (0.1, 0.5, 1.0)
 DRAWS = 10
+TOP = 30.0
+"""How many times more a level weighs than the one below it, where the top is to be right first."""
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
@@ -129,6 +134,12 @@ def methods(data: Flights, said: _Floats, summed: bool) -> Iterator[tuple[str, C
     yield "program", lambda: each(integers)
     whole = cumulated if summed else groups
     yield "with totals", lambda: whole(tree, said, np.ones(said.shape), totals).counts
+    if not summed:
+        depths = np.zeros(len(tree))
+        for depth, level in enumerate(tree.levels):
+            depths[level] = depth
+        heavy = np.repeat(TOP ** -depths[:, np.newaxis], said.shape[1], axis=1)
+        yield "with totals, top first", lambda: groups(tree, said, heavy, totals).counts
 
 
 def shapes(generator: np.random.Generator, nodes: int) -> dict[str, _Ints]:
@@ -242,6 +253,7 @@ def measure() -> str:
         heads=" | ".join(f"level {number}" for number in range(1, len(levels) + 1)),
         rows="\n".join(rows(data)),
         gap=gap(data),
+        top=TOP,
         large="\n".join(lines),
         memory=memory,
     )

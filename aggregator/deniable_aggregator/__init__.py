@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from deniable_aggregator.analysis.offline import compare, estimate
     from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
     from deniable_aggregator.answers._known import Known, knowing
+    from deniable_aggregator.answers.tree import whole_numbers
     from deniable_aggregator.telling.remote import Reader, RemoteError
     from deniable_aggregator.telling.tables import Table
 
 __all__ = [
     "Change", "Comparison", "Devices", "Estimate", "Heading", "Known", "Measure", "Reader", "RemoteError", "Row",
-    "RowId", "Series", "Table", "Target", "compare", "estimate", "knowing",
+    "RowId", "Series", "Table", "Target", "compare", "estimate", "knowing", "whole_numbers",
 ]  # fmt: skip
 
 _ROOM = {
@@ -39,6 +40,7 @@ _ROOM = {
     "compare": "analysis.offline",
     "estimate": "analysis.offline",
     "knowing": "answers._known",
+    "whole_numbers": "answers.tree",
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deniable import Metric
+from deniable_aggregator import whole_numbers
 from deniable_aggregator.answers import Estimate, RowId, answer, consistent, row_count, truth
 from deniable_aggregator.planning.simulate import simulate
 from support.asked import asked
@@ -111,6 +112,33 @@ def test_estimates_are_right_on_average_and_fitted_ones_nearer() -> None:
         assert own_level.mean() > -5 * own_level.std() / np.sqrt(len(gains))
     total = gains.mean(axis=1)
     assert total.mean() > 6 * total.std() / np.sqrt(len(total))
+
+
+def test_what_is_known_of_nodes_is_kept_and_all_else_fits_it() -> None:
+    """Nobody in the south, 950 below west/c: whole numbers with these, which add up at every node."""
+    own = metric()
+    found = answer(own, simulated(own, 3))
+    devices = whole_numbers(found, {"south": 0, "west/c": 950})
+    assert (devices["south"], devices["west/c"]) == (0, 950)
+    assert devices["west/c/d"] + devices["west/c/e"] == 950
+    assert devices["west"] == 950 + devices["west/f"]
+    assert devices["west"] + devices["north"] == len(VALUES)
+    assert list(whole_numbers(found).values()) == consistent(own, found)[9:]
+
+
+def test_what_cannot_be_known_is_refused() -> None:
+    """A node that is not there, a part that is more than the whole, and an answer that is no tree's."""
+    own = metric()
+    found = answer(own, simulated(own, 3))
+    with pytest.raises(LookupError, match="no node 'east'"):
+        whole_numbers(found, {"east": 0})
+    with pytest.raises(ValueError, match="'west/c' is known to be 3, and what is known below it 4"):
+        whole_numbers(found, {"west/c": 3, "west/c/d": 4})
+    with pytest.raises(ValueError, match="all of it is known to be 2500, and what is known below it 2501"):
+        whole_numbers(found, {"north": 2501})
+    yes = asked("boolean", "epsilon = 1")
+    with pytest.raises(ValueError, match="is no tree"):
+        whole_numbers(answer(yes, [np.array([40, 60])]))
 
 
 def test_without_reports_nothing_is_known() -> None:

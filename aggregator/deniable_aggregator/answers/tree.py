@@ -23,10 +23,10 @@ from deniable.kinds import Tree as Kind
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.answers._shares import SHARES
-from deniable_aggregator.consistency import Hierarchy, integers
+from deniable_aggregator.consistency import ContradictionError, Hierarchy, integers
 from deniable_aggregator.estimators import Fit, Target, Tree, fit
 
-__all__ = ["DEVICES", "TreeRoom"]
+__all__ = ["DEVICES", "TreeRoom", "hierarchy_of", "whole_numbers"]
 
 _Floats = NDArray[np.float64]
 
@@ -94,17 +94,47 @@ class TreeRoom(Room):
             parts = nearest * (1 - nearest) / (pooled.reports * np.square(errors))
         return np.tile(np.clip(np.nan_to_num(parts, nan=1.0), 0.0, 1.0), (3, len(_HEADINGS)))
 
-    def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:
+    def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:  # noqa: ARG002
         """Whole numbers of devices, and what share of the reports these are."""
-        shape, rows = _shape(_kind(metric)), found.series[0].rows
-        values, errors = (np.array([getattr(row, part) for row in rows]) for part in ("value", "std_error"))
-        if not (found.reports and np.isfinite(values).all() and (errors > 0).all() and np.isfinite(errors).all()):
+        if not _is_known(found):
             return [None] * len(found.rows)
-        known = np.concatenate([[found.reports], np.full(len(rows), -1)])
-        said = np.concatenate([[1.0], values]) * found.reports
-        weights = np.concatenate([[0.0], np.square(errors.min() / errors)])
-        devices = integers(shape.hierarchy, said, weights, known)[1:]
-        return [*(devices / found.reports).tolist(), *devices.astype(np.float64).tolist()]
+        devices = whole_numbers(found).values()
+        return [*(own / found.reports for own in devices), *map(float, devices)]
+
+
+def whole_numbers(found: Estimate, known: Mapping[str, int] | None = None) -> dict[str, int]:
+    """How many devices are at each node of a tree and below it, in whole numbers: the nearest to its answer in which
+    children add up to their parents, the first level to the reports, and nodes that are known (by their paths, such
+    as those where nobody is) are what they are.
+
+    A LookupError where there is no such node; a ValueError where totals contradict each other, or nothing is known.
+    """
+    if found.series[0].heading.name != SHARES or found.series[-1].heading.name != DEVICES or not _is_known(found):
+        raise ValueError(f"{found.metric} is no tree, or has no reports")
+    rows = found.series[-1].rows
+    places = {"": 0} | {row.key: place for place, row in enumerate(rows, 1)}
+    if strange := sorted(set(known or ()) - places.keys()):
+        raise LookupError(f"{found.metric} has no node {strange[0]!r}")
+    values, errors = (np.array([getattr(row, part) for row in rows]) for part in ("value", "std_error"))
+    tree = Hierarchy.of(np.array([-1, *(places[row.parent] for row in rows)]))
+    weights = np.concatenate([[0.0], np.square(errors.min() / errors)])
+    totals = np.array([found.reports, *((known or {}).get(row.key, -1) for row in rows)])
+    try:
+        devices = integers(tree, np.concatenate([[found.reports], values]), weights, totals)
+    except ContradictionError as error:
+        node = ["all of it", *map(repr, places)][error.node + (error.node > 0)]
+        raise ValueError(f"{node} is known to be {error.total}, and what is known below it {error.below}") from error
+    return dict(zip([row.key for row in rows], devices[1:].tolist(), strict=True))
+
+
+def _is_known(found: Estimate) -> bool:
+    rows = found.series[-1].rows
+    return found.reports > 0 and all(math.isfinite(row.value) and 0 < row.std_error < math.inf for row in rows)
+
+
+def hierarchy_of(kind: Kind) -> Tree:
+    """The nodes of every level, each with its parent."""
+    return _shape(kind).tree
 
 
 class _Shape(NamedTuple):
@@ -120,8 +150,6 @@ class _Shape(NamedTuple):
     """For every level, which of its nodes are not in the level above, by their place;"""
     rows: tuple[tuple[int, ...], ...]
     """and where they are among all nodes."""
-    hierarchy: Hierarchy
-    """All nodes below one that stands for everything, which is the first."""
 
     def read(self, fitted: Fit) -> tuple[_Floats, _Floats]:
         """The share of every node, and its standard error."""
@@ -156,7 +184,6 @@ def _shape(kind: Kind) -> _Shape:
         tuple(above[node] for node in nodes),
         tuple(tuple(place for place, _ in level) for level in levels),
         tuple(tuple(row for _, row in level) for level in levels),
-        Hierarchy.of(np.array([-1, *(nodes[above[node]] + 1 if above[node] else 0 for node in nodes)])),
     )
 
 

@@ -6,10 +6,10 @@ interval of the raw estimate belongs to it.
 
 from __future__ import annotations
 
-from deniable_aggregator.consistency.hierarchy import Hierarchy
+from deniable_aggregator.consistency.hierarchy import ContradictionError, Hierarchy
 from deniable_aggregator.consistency.monotone import monotone
 from deniable_aggregator.consistency.real_numbers import least_squares, nonnegative
 from deniable_aggregator.consistency.simplex import on_simplex
 from deniable_aggregator.consistency.whole_numbers import integers
 
-__all__ = ["Hierarchy", "integers", "least_squares", "monotone", "nonnegative", "on_simplex"]
+__all__ = ["ContradictionError", "Hierarchy", "integers", "least_squares", "monotone", "nonnegative", "on_simplex"]

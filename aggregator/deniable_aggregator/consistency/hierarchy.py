@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Hierarchy", "Ints", "Problem", "Reals"]
+__all__ = ["ContradictionError", "Hierarchy", "Ints", "Problem", "Reals"]
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -26,6 +26,14 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 UNKNOWN = -1
 """In place of a total that is not known, and of the parent of a root."""
+
+
+class ContradictionError(ValueError):
+    """Totals that can not all be so."""
+
+    def __init__(self, node: int, total: int, below: int) -> None:
+        super().__init__(f"node {node} is known to be {total}, and what is known below it to be {below}")
+        self.node, self.total, self.below = node, total, below
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +125,7 @@ class Problem:
             wrong &= below[level] != totals[level]
             if wrong.any():
                 node = level[wrong][0]
-                raise ValueError(
-                    f"node {node} is known to be {totals[node]}, and what is known below it to be {below[node]}"
-                )
+                raise ContradictionError(int(node), int(totals[node]), int(below[node]))
             inner = level[tree.parents[level] >= 0]
             np.add.at(below, tree.parents[inner], floors[inner])
             np.logical_or.at(moving, tree.parents[inner], loose[inner])

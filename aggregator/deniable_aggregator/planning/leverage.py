@@ -11,8 +11,8 @@ contributes (1 - q) / (p - q) to its share, one that does not -q / (p - q): from
 everybody has, a fake moves it by max(p, 1 - q) / (p - q). For k-ary randomized response that is
 1 + (k - 1) / (e^eps - 1). Of a quantity it is how far the farthest level lies from the farther end of the range.
 Where a device draws one of several columns, a fake chooses it, and counts as often as there are columns. Of a
-distribution a row is a point of its curve, and a fake counts as often as its level is seldom drawn, but for the part
-that the estimate gives to that level.
+distribution a row is a point of its curve, of a tree a node, and a fake counts as often as its level is seldom drawn,
+but for the part that the estimate gives to that level.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Distribution, Kind, Ordinal, Quantity, Vector
+from deniable.kinds import Tree as Paths
 from deniable.mechanisms import Mechanism
 from deniable.payload import Integers
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.answers.distribution import tree_of
-from deniable_aggregator.estimators import expected, frequencies
+from deniable_aggregator.answers.tree import hierarchy_of
+from deniable_aggregator.estimators import Tree, expected, frequencies
 
 __all__ = ["Gain", "gain"]
 
 
 _FLEET = 10**9
 """Reports of a fleet so large that each level has its part of them."""
-_BOUNDARIES = 128
+_READINGS = 128
 
 
 class Gain(NamedTuple):
@@ -55,6 +57,8 @@ def gain(metric: Metric) -> Gain:
         return _of_ranks(metric)
     if isinstance(metric.kind, Distribution):
         return _of_curve(metric.kind, [column.mechanism for column in metric.columns])
+    if isinstance(metric.kind, Paths):
+        return _of_nodes(metric.kind, [column.mechanism for column in metric.columns])
     columns, every = len(metric.columns), [_of(metric.kind, mechanism) for mechanism in metric.mechanisms]
     return Gain(columns * max(each.row for each in every), columns * max(each.together for each in every))
 
@@ -73,13 +77,26 @@ def _of(kind: Kind, mechanism: Mechanism) -> Gain:
 
 
 def _of_curve(kind: Distribution, mechanisms: Sequence[Mechanism]) -> Gain:
-    """Of the most sensitive of up to so many boundaries, by the level and the payload that move it farthest."""
-    shares = kind.allotment(mechanisms)
-    fit = expected(mechanisms, tree_of(kind), shares, _FLEET)
-    boundaries = np.unique(np.linspace(1, kind.buckets - 1, _BOUNDARIES).astype(int))
+    """Of the most sensitive of up to so many boundaries."""
+    boundaries = np.unique(np.linspace(1, kind.buckets - 1, _READINGS).astype(int))
     prefixes = (np.arange(kind.buckets)[:, np.newaxis] < boundaries).astype(np.float64)
-    farthest = 0.0
-    for level, counts, share, mechanism in zip(fit.levels, fit.weights(prefixes), shares, mechanisms, strict=True):
+    return _of_levels(mechanisms, kind.allotment(mechanisms), tree_of(kind), prefixes)
+
+
+def _of_nodes(kind: Paths, mechanisms: Sequence[Mechanism]) -> Gain:
+    """Of the most sensitive of up to so many nodes of each level."""
+    places = np.array(list(kind.index.values()))
+    chosen = [np.unique(np.linspace(0, size - 1, _READINGS).astype(int)) for size in kind.sizes]
+    below = [own[:, np.newaxis] == nodes for own, nodes in zip(places.T, chosen, strict=True)]
+    return _of_levels(mechanisms, kind.allotment(mechanisms), hierarchy_of(kind), np.hstack(below).astype(np.float64))
+
+
+def _of_levels(
+    mechanisms: Sequence[Mechanism], shares: Sequence[float], tree: Tree, readings: NDArray[np.float64]
+) -> Gain:
+    """Of the most sensitive sum over leaves, by the level and the payload that move it farthest."""
+    fit, farthest = expected(mechanisms, tree, shares, _FLEET), 0.0
+    for level, counts, share, mechanism in zip(fit.levels, fit.weights(readings), shares, mechanisms, strict=True):
         most, least = (_supported(side * counts, mechanism) * side for side in (1, -1))
         expecting, apart = level.q * counts.sum(axis=0), level.p - level.q
         up = (most - expecting) / apart - counts.min(axis=0)

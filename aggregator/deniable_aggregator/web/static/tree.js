@@ -49,24 +49,26 @@ export const tree = {
 };
 
 // Those below a node; those that have others below them can be folded, and stay as they are when the page is made anew.
-function nodes(parent, drawn) {
+function nodes(parent, drawn, depth = 0) {
   const few = (drawn.below.get(parent) ?? []).length <= ON_A_CARD;
   return (drawn.below.get(parent) ?? []).map((row) => {
-    if (!drawn.below.has(row.key)) return h("div", { class: "node" }, ...node(row, drawn));
+    if (!drawn.below.has(row.key)) return h("div", { class: "node" }, ...node(row, drawn, depth));
     const id = `node-${row.key}`;
     const open = document.getElementById(id)?.parentElement.open ?? (!parent && few);
-    return h("details", { open }, h("summary", { id, class: "node" }, ...node(row, drawn)), h("div", { class: "below" }, ...nodes(row.key, drawn)));
+    return h("details", { open }, h("summary", { id, class: "node" }, ...node(row, drawn, depth)), h("div", {}, ...nodes(row.key, drawn, depth + 1)));
   });
 }
 
-function node(row, { estimate, devices, most, fitted }) {
+function node(row, { estimate, devices, most, fitted }, depth) {
   const value = fitted ? row.consistent : row.value;
   const drawing = glyph(fitted ? { value, truth: row.truth } : row, [0, most]);
   const length = `${(Math.min(Math.max((value ?? 0) / most, 0), 1) * 100).toFixed(3)}%`;
   drawing.prepend(svg("rect", { class: "bar", x: 0, y: 3, width: length, height: 12 }));
   const whole = devices.get(row.key);
-  const text = fitted ? h("span", { class: "text" }, `${row.consistentText}, ${whole?.consistentText ?? "–"} devices`) : told(row, estimate);
-  return [h("span", { class: "name", title: row.key }, nameOf(row)), drawing, text];
+  const text = fitted ? h("span", { class: "text" }, `${whole?.consistentText ?? "–"} (${row.consistentText})`) : told(row, estimate);
+  // Bars begin at one place, whatever the depth, so that they can be compared: names alone are moved to the right.
+  const name = h("span", { class: "name", title: row.key }, h("span", { class: "step", "aria-hidden": "true" }, "\u2003".repeat(depth)), nameOf(row));
+  return [name, drawing, text];
 }
 
 function told(row, estimate) {
