@@ -387,6 +387,19 @@ def test_what_has_changed_is_on_its_card_and_ranked_on_a_page(page: Page, aggreg
     expect(page.locator("main")).to_contain_text("Compared with the 7 days before")
 
 
+def test_intervals_that_hold_at_every_look_are_chosen_and_kept_in_the_address(
+    page: Page, aggregator: Running
+) -> None:
+    """Wider ones, as the API tells them."""
+    shown(page, "/c/editor/dark_mode")
+    page.get_by_label("Intervals hold").select_option("any")
+    with Reader(aggregator.endpoint) as reader:
+        (row,) = reader.estimates("dark_mode", anytime="any")
+    answer = page.locator("section[aria-labelledby=answer-head]")
+    expect(answer.locator("tbody tr")).to_contain_text(f"{row['low_text']} to {row['high_text']}")
+    assert "anytime=any" in page.url
+
+
 def test_metrics_without_and_with_too_few_reports_say_so(page: Page) -> None:
     """Nothing is drawn from nothing, and a wide interval is explained."""
     shown(page, "/")
@@ -454,11 +467,13 @@ def test_everything_can_be_reached_and_changed_with_the_keyboard(page: Page) -> 
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="What has changed")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.get_by_label("Window")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".headline")).to_contain_text(" to ")
     expect(page.get_by_label("Window")).to_be_focused()
-    for _ in range(5):
+    for _ in range(6):
         page.keyboard.press("Tab")
     link = page.get_by_role("link", name="browser")
     expect(link).to_be_focused()

@@ -44,7 +44,7 @@ export class Choices {
 
   #given() {
     const all = new URLSearchParams(location.search);
-    const known = new Set(["last", "last_epoch", "confidence", "target", ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
+    const known = new Set(["last", "last_epoch", "confidence", "anytime", "target", ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
     return new URLSearchParams([...all].filter(([name, value]) => known.has(name) && value !== ""));
   }
 
@@ -74,6 +74,7 @@ export class Choices {
         this.#select(`segment.${own.name}`, own.name, [["", "all"], ...own.values.map((value) => [value, value])]),
       ),
       this.#select("confidence", "Confidence", CONFIDENCES.map((value) => [value === "0.95" ? "" : value, `${Number(value) * 100}%`])),
+      this.#select("anytime", "Intervals hold", [["", "at one look"], ["any", "at a year of looks"], ["growing", "at all looks at growing windows"]]),
       this.#select("target", "Intervals are about", [["", "the population"], ["reporting", "devices that reported"]]),
     );
   }
