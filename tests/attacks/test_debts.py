@@ -40,6 +40,14 @@ def test_messages_are_credited_whenever_they_come() -> None:
     assert conduct.take_credits() == {}, "nothing is kept of connections that have gone"
 
 
+def test_messages_that_were_asked_for_are_no_debt_while_they_come() -> None:
+    """A proxy with 32 of the longest messages half on their way, however long the loop takes to hear of them."""
+    debts = Debts()
+    debts.look([("proxy", 0), ("flood", 0)], {}, 0.1)
+    sent, asked = 32 << 16, {"proxy": 32 << 17, "flood": 0}
+    assert debts.look([("proxy", sent), ("flood", sent)], {}, 0.1, asked.__getitem__) == {"flood"}
+
+
 def test_a_connection_that_only_fills_the_line_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Control frames, a megabyte of them, end their connection; a gateway and a device that send as much do not."""
     monkeypatch.setattr(connections_module, "_BUSY", -1.0)
@@ -57,6 +65,8 @@ def test_a_connection_that_only_fills_the_line_is_closed(tmp_path: Path, monkeyp
                 await stream.write(message)
                 await next_answer(stream)
                 sent += len(message)
+            peers = set(debts._received or ())
+            assert sum(map(server._calls.asked_of, peers)) == 1, "the gateway's next message"
 
             def gone() -> bool:
                 wire.say(NOTHING * 10_000)
@@ -67,6 +77,8 @@ def test_a_connection_that_only_fills_the_line_is_closed(tmp_path: Path, monkeyp
             await stream.write(message)
             assert len((await next_answer(stream)).others) == 1000
             assert await client.submit(request((0, 1))) is False
+            stream.cancel()
+            await until(lambda: not server._calls._streaming, "nothing is kept of calls that have ended")
             wire.close()
 
     asyncio.run(flood())

@@ -68,6 +68,8 @@ class Calls:
         self._unread: dict[_Context, _Unread] = {}
         self._crowds: Counter[str] = Counter()
         """How many of them each connection has."""
+        self._streaming: Counter[str] = Counter()
+        """How many calls that bring one message after the other each connection has."""
         self._stored: set[_Context] = set()
         self._lasting: Counter[str] = Counter()
         self._ending: set[asyncio.Task[None]] = set()
@@ -76,6 +78,10 @@ class Calls:
     def unread(self) -> int:
         """How many calls wait for their message."""
         return len(self._unread)
+
+    def asked_of(self, peer: str) -> int:
+        """How many messages a connection is asked for now."""
+        return self._crowds[peer] + self._streaming[peer]
 
     def storing(self) -> set[str]:
         """The connections that wait for a batch to be stored."""
@@ -218,16 +224,22 @@ class Calls:
     async def _messages_of(self, context: _Context) -> AsyncGenerator[Any, None]:
         """The messages of a call. gRPC's own iterator of them holds itself: a cycle for every call."""
         malformed, peer = False, context.peer()
-        while not malformed:
-            try:
-                message = await context.read()
-            except DecodeError:
-                malformed = True
-            else:
-                if message is grpc.aio.EOF:
-                    return
-                self._conduct.handed(peer, message)
-                yield message
+        self._streaming[peer] += 1
+        try:
+            while not malformed:
+                try:
+                    message = await context.read()
+                except DecodeError:
+                    malformed = True
+                else:
+                    if message is grpc.aio.EOF:
+                        return
+                    self._conduct.handed(peer, message)
+                    yield message
+        finally:
+            self._streaming[peer] -= 1
+            if not self._streaming[peer]:
+                del self._streaming[peer]
         await refuse(context, NOT_A_REQUEST)
 
 

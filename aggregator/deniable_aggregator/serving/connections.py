@@ -109,6 +109,7 @@ class Guard:
         tight: Callable[[], bool] = lambda: False,
         waiting: Callable[[], Collection[str]] = tuple,
         brought: Callable[[], Mapping[str, int]] = dict,
+        on_way: Callable[[str], int] = lambda _: 0,
     ) -> None:
         self._port = port
         self._most = most
@@ -118,6 +119,8 @@ class Guard:
         """Who waits for this process, rather than it for them."""
         self._brought = brought
         """The credit of connections, since it was asked for before."""
+        self._on_way = on_way
+        """The bytes of messages that a connection may have on their way."""
         self._debts = Debts()
         self._looked, self._used = time.monotonic(), time.process_time()
         self._expelled: set[str] = set()
@@ -164,7 +167,7 @@ class Guard:
                 found.append(connection)
         closed = 0
         if self._busy:
-            owing = self._debts.look(((each.peer, each.received) for each in found), brought, seconds)
+            owing = self._debts.look(((each.peer, each.received) for each in found), brought, seconds, self._on_way)
             closed = sum(self._close(each) for each in found if each.peer in owing)
             self._closed += closed
         return closed + await self._close_quiet(found, calls, tight)

@@ -10,18 +10,18 @@ too often, but it waits for what it has to write, and reads on meanwhile: a mill
 devices waited for seconds. The same goes for whatever else fills a line and is no call: settings, headers beyond what
 is allowed, messages that are withheld. No call of ours hears of it. The system does.
 
-Who keeps to HTTP/2 has little on the way at a time: a connection's window, and so much of each call until its
-message is asked for. So no device, gateway or proxy can be in debt by what is borne here, however slow the loop is.
+Who keeps to HTTP/2 has little on the way at a time: a connection's window, so much of each call until its message
+is asked for, and then that message. So no device, gateway or proxy is closed for its debt, however slow the loop is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["Debts"]
 
-_BORNE = 1 << 19
-"""Bytes of debt that are borne: 16,384 each of 32 calls, so many were let come."""
+_BORNE = 10 << 16
+"""Bytes of debt that are borne: 16,384 of each of 32 calls were let come, a window of 65,536, and headers."""
 _FORGIVEN = 1 << 17
 """Bytes of debt that are forgiven a second."""
 
@@ -37,8 +37,15 @@ class Debts:
         """Nobody looks any more."""
         self._received, self._owed = None, {}
 
-    def look(self, received: Iterable[tuple[str, int]], credit: Mapping[str, int], seconds: float) -> set[str]:
-        """Who owes more than is borne, when it was last looked so many seconds ago."""
+    def look(
+        self,
+        received: Iterable[tuple[str, int]],
+        credit: Mapping[str, int],
+        seconds: float,
+        on_way: Callable[[str], int] = lambda _: 0,
+    ) -> set[str]:
+        """Who owes more than is borne, when it was last looked so many seconds ago; messages that were asked for and
+        are on their way may have had so many bytes."""
         before, self._received = self._received, dict(received)
         if before is None:
             return set()
@@ -49,4 +56,4 @@ class Debts:
             if debt > 0:
                 owed[peer] = debt
         self._owed = owed
-        return {peer for peer, debt in owed.items() if debt > _BORNE}
+        return {peer for peer, debt in owed.items() if debt > _BORNE + on_way(peer)}

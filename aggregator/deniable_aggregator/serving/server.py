@@ -300,7 +300,12 @@ class Server:
         for name in self._names:
             self._health.set(name, HealthCheckResponse.SERVING)
         self._guard = Guard(
-            self.port, places(), lambda: self._memory.grown, self._calls.storing, conduct.take_credits
+            self.port,
+            places(),
+            lambda: self._memory.grown,
+            self._calls.storing,
+            conduct.take_credits,
+            lambda peer: self._calls.asked_of(peer) * self._message_bytes,
         )
         for listener in self._grpc:
             await listener.start()
