@@ -65,6 +65,8 @@ ASKED: dict[str, str] = {
     "count up to 50, hybrid": 'kind = "count"\nmax = 50\nmechanism = "hybrid"',
     "count up to 50, geometric": 'kind = "count"\nmax = 50\nmechanism = "geometric"',
     "count up to 50, events": 'kind = "count"\nmax = 50\nprivacy_unit = "event"',
+    "distribution of 64 buckets": 'kind = "distribution"\nrange = [0, 64]\nbuckets = 64',
+    "distribution of 1,024 buckets": 'kind = "distribution"\nrange = [0, 1024]\nbuckets = 1024',
     "10 flags, one drawn": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "randomized_response"',
     "10 flags, all answered": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "bitwise_response"',
     "10 flags, all, remembered, and again": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "bitwise_response"'

@@ -61,6 +61,8 @@ class Query:
     the collection file."""
     asked: tuple[RowId, ...] = ()
     """Rows besides those that an answer always has."""
+    series: tuple[str, ...] = ()
+    """Only these; none: all."""
 
     def __post_init__(self) -> None:
         if len(self.asked) > MOST_ASKED:
@@ -134,6 +136,7 @@ class _Asked:
     target: Target
     rows: tuple[RowId, ...]
     """That are asked for."""
+    series: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +274,7 @@ class Analyst:
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
         segments = _segments(found, query.segment)
         number = self._remembered.number(
-            _Asked(found.digest, tuple(segments), query.confidence, query.target, query.asked)
+            _Asked(found.digest, tuple(segments), query.confidence, query.target, query.asked, query.series)
         )
         window = range(max(0, last - query.epochs + 1), last + 1)
         return _Context(found, window, np.array(segments), query, number)
@@ -333,7 +336,7 @@ class Analyst:
 
         def make() -> _Found:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
-            told = windowed(metric, own or counters[:1], query.confidence, query.target, query.asked)
+            told = windowed(metric, own or counters[:1], query.confidence, query.target, query.asked, query.series)
             return _Found.of(metric, told, query.rows)
 
         work = estimating(metric, len(window))

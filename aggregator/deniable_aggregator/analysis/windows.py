@@ -68,13 +68,14 @@ def windowed(
     confidence: float,
     target: Target,
     more: Sequence[RowId] = (),
+    only: Sequence[str] = (),
 ) -> Windowed:
-    """The estimate from each epoch's counters of the metric's columns, with some more rows that are asked for."""
+    """The estimate from each epoch's counters of the metric's columns, with some more rows, or some series only."""
     if len(epochs) == 1:
-        alone = answer(metric, epochs[0], confidence, target, more=more)
+        alone = answer(metric, epochs[0], confidence, target, more=more, only=only)
         return Windowed(alone, alone.reports)
     columns = [np.stack(own).sum(axis=0) for own in zip(*epochs, strict=True)]
-    pooled = answer(metric, columns, confidence, target, more=more)
+    pooled = answer(metric, columns, confidence, target, more=more, only=only)
     spread = _spread(metric, epochs)
     most = max(spread)
     if most <= 1:

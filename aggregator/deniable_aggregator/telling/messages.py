@@ -38,6 +38,7 @@ def query_of(query: pb.Query) -> Query:
         target=_TARGETS[query.target],
         rows=query.rows,
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
+        series=tuple(query.series),
     )
 
 

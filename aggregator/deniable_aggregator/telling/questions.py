@@ -79,8 +79,8 @@ class Questions:
         """What a question costs."""
         found, own = self.analyst.catalog.collection(collection), query_of(query)
         metrics = self.analyst.metrics(found, metric)
-        for each in metrics if own.asked else ():
-            check_asked(each, own.asked)
+        for each in metrics:
+            check_asked(each, own.asked, own.series)
         return Price(found, metrics, own.epochs, own.rows, trend, apart, times, len(own.asked))
 
     @contextlib.asynccontextmanager

@@ -229,10 +229,12 @@ def _query(request: web.Request) -> pb.Query:
             query.target = pb.Target.Value(f"TARGET_{value.upper()}")
         elif name in {QUANTILES, SHARES}:
             query.asked.add(series=name, key=value)
+        elif name == "series":
+            query.series.append(value)
         elif name != "trend":
             raise ValueError(
-                f"no parameter {name!r}; there are last, last_epoch, confidence, target, rows, trend, segment.NAME, "
-                f"{QUANTILES} and {SHARES}"
+                f"no parameter {name!r}; there are last, last_epoch, confidence, target, rows, trend, series, "
+                f"segment.NAME, {QUANTILES} and {SHARES}"
             )
     return query
 
