@@ -43,6 +43,7 @@ def _vector(norm: str) -> str:
     )
 
 
+_PATHS = str([f"{top}/{middle}/{leaf}" for top in "abcd" for middle in "abc" for leaf in "abcd"]).replace("'", '"')
 _SET = f'kind = "set"\nvalues = {_named(20)}\nmax_items = 5'
 _MEMO = "\nmemoize = true\ninstantaneous_epsilon = {epsilon}"
 ASKED: dict[str, str] = {
@@ -74,6 +75,7 @@ ASKED: dict[str, str] = {
     "set of 5 of 20, randomized response": _SET + '\nmechanism = "randomized_response"',
     "set of 5 of 20, subset selection": _SET + '\nmechanism = "subset_selection"',
     "set of 5 of 20, projective geometry": _SET + '\nmechanism = "projective_geometry"',
+    "tree of 4, 12 and 48 nodes": f'kind = "tree"\npaths = {_PATHS}',
     "vector of 64, l1": _vector("l1"),
     "vector of 64, l2": _vector("l2"),
 }
