@@ -41,9 +41,10 @@ as they would be published: the lectures' program leaves the last out, and so do
 - **as counted**: nothing is done. **real**: least squares, not negative, children add up, every number then rounded.
   **program**: the lectures' program (whole numbers, size by size). **with totals**: `groups` and `cumulated`, which
   know how many groups each node has.
-- The program has no violation, and the errors of real numbers to a hundredth. It is not better everywhere: of counts
-  it costs at the top what it gains below, where most of them are zero, and what is not negative is biased upwards.
-  What is known of totals takes nearly all of that away, and where a level weighs {top:g} times as much as the one
+- The program's counts have no violation, and the errors of real numbers to a hundredth. Its sums add up, but it does
+  not know that sums over sizes rise. It is not better everywhere: of counts it costs at the top what it gains below,
+  where most of them are zero, and what is not negative is biased upwards.
+- What is known of totals takes nearly all of that away; and where a level weighs {top:g} times as much as the one
   below it (**top first**) no level is worse than it was counted: at the top the nearest counts that fit are never
   farther from the truth, in squares.
 - Of sums over sizes `cumulated` has the best real ones, rounded to whole counts that fit: their squared error was at

@@ -43,6 +43,7 @@ def _vector(norm: str) -> str:
     )
 
 
+_PATHS = str([f"{top}/{middle}/{leaf}" for top in "abcd" for middle in "abc" for leaf in "abcd"]).replace("'", '"')
 _SET = f'kind = "set"\nvalues = {_named(20)}\nmax_items = 5'
 _MEMO = "\nmemoize = true\ninstantaneous_epsilon = {epsilon}"
 ASKED: dict[str, str] = {
@@ -65,6 +66,8 @@ ASKED: dict[str, str] = {
     "count up to 50, hybrid": 'kind = "count"\nmax = 50\nmechanism = "hybrid"',
     "count up to 50, geometric": 'kind = "count"\nmax = 50\nmechanism = "geometric"',
     "count up to 50, events": 'kind = "count"\nmax = 50\nprivacy_unit = "event"',
+    "distribution of 64 buckets": 'kind = "distribution"\nrange = [0, 64]\nbuckets = 64',
+    "distribution of 1,024 buckets": 'kind = "distribution"\nrange = [0, 1024]\nbuckets = 1024',
     "10 flags, one drawn": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "randomized_response"',
     "10 flags, all answered": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "bitwise_response"',
     "10 flags, all, remembered, and again": f'kind = "flags"\nflags = {_named(10)}\nmechanism = "bitwise_response"'
@@ -72,6 +75,7 @@ ASKED: dict[str, str] = {
     "set of 5 of 20, randomized response": _SET + '\nmechanism = "randomized_response"',
     "set of 5 of 20, subset selection": _SET + '\nmechanism = "subset_selection"',
     "set of 5 of 20, projective geometry": _SET + '\nmechanism = "projective_geometry"',
+    "tree of 4, 12 and 48 nodes": f'kind = "tree"\npaths = {_PATHS}',
     "vector of 64, l1": _vector("l1"),
     "vector of 64, l2": _vector("l2"),
 }

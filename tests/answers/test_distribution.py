@@ -239,3 +239,21 @@ def test_rows_that_are_asked_for_have_a_window_too() -> None:
     epochs = [exactly(metric, VALUES, 5_000)] * 3
     found = windowed(metric, epochs, 0.95, Target.POPULATION, more=more).estimate
     assert all(found.row(row).low <= truth(metric, VALUES)[row] <= found.row(row).high for row in more)
+
+
+def test_some_series_can_be_told_alone() -> None:
+    """With the rows that they have otherwise; one that there is not is said."""
+    metric = load()
+    counters = exactly(metric, VALUES)
+    whole, some = answer(metric, counters), answer(metric, counters, only=["quantiles", "mean"])
+    assert [series.heading.name for series in some.series] == ["quantiles", "mean"]
+    assert some.rows == tuple(
+        row for row, where in zip(whole.rows, whole.ids, strict=True) if where.series in {"quantiles", "mean"}
+    )
+    check_asked(metric, [], ["curve"])
+    with pytest.raises(ValueError, match="no series 'curves'; its series: quantiles, curve"):
+        check_asked(metric, [], ["curves"])
+    plain = asked("ordinal", 'values = ["a", "b"]\nepsilon = 1')
+    assert [series.heading.name for series in answer(plain, [np.array([4, 6])], only=["mean rank"]).series] == [
+        "mean rank"
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 from deniable import Collection
@@ -51,3 +52,15 @@ def test_it_tells_what_the_deltas_add_up_to(tmp_path: Path) -> None:
     assert "Its deltas add up to 1e-06 an epoch, of a budget of 1e-05, and 0.001 ever." in told("check", file).stdout
     file.write_text(HEAD + CATEGORY)
     assert "delta" not in told("check", file).stdout
+
+
+def test_it_says_what_many_levels_of_a_tree_cost() -> None:
+    """Six levels that split in two, of which one is answered, take five times the devices; three are well."""
+
+    def tree(depth: int) -> str:
+        paths = ["/".join(names) for names in product("ab", repeat=depth)]
+        return f'{HEAD}lifetime = 9\n[metrics.one]\nkind = "tree"\ndescription = "d"\npaths = {paths}\nepsilon = 1\n'
+
+    assert found(tree(3).replace("'", '"')) == []
+    (told,) = found(tree(6).replace("'", '"'))
+    assert told.startswith("one: of 6 levels a device answers one: a share takes up to 5.2 times as many devices as")

@@ -66,18 +66,19 @@ def anytime(
     target: Target,
     looks: Looks,
     more: Sequence[RowId] = (),
+    only: Sequence[str] = (),
 ) -> Windowed:
     """The estimate from each epoch's counters, with intervals that hold at all those looks together; of some `more`
-    rows, too, that are asked for."""
+    rows, too, that are asked for, and of some series `only`."""
     if looks is Looks.ONE:
-        return windowed(metric, epochs, confidence, target, more=more)
+        return windowed(metric, epochs, confidence, target, more=more, only=only)
     most = times(confidence, LOOKS) if looks is Looks.ANY else 0.0
     if looks is Looks.GROWING:
         found = windowed(metric, epochs, confidence, target)
         first = sum(reports_of(column.shape, own) for column, own in zip(metric.columns, epochs[0], strict=True))
         spans = (found.effective, found.estimate.reports)
         most = max(growing(confidence, reports / max(first * _PART, 1.0)) for reports in spans)
-    return windowed(metric, epochs, level(most), target, more=more).claiming(confidence)
+    return windowed(metric, epochs, level(most), target, more=more, only=only).claiming(confidence)
 
 
 def at_one(confidence: float, looks: Looks) -> float:

@@ -51,6 +51,7 @@ class _Asked:
     looks: Looks
     rows: tuple[RowId, ...]
     """That are asked for."""
+    series: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ class Analyst:
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
         segments = segments_of(found, query.segment)
         levels = query.confidence, query.target, query.looks
-        number = self._remembered.number(_Asked(found.digest, tuple(segments), *levels, query.asked))
+        number = self._remembered.number(_Asked(found.digest, tuple(segments), *levels, query.asked, query.series))
         window = range(max(0, last - query.epochs + 1), last + 1)
         return _Context(found, window, np.array(segments), query, number)
 
@@ -271,7 +272,7 @@ class Analyst:
         def make() -> _Found:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
             levels = query.confidence, query.target, query.looks
-            told = anytime(metric, own or counters[:1], *levels, more=query.asked)
+            told = anytime(metric, own or counters[:1], *levels, more=query.asked, only=query.series)
             return _Found.of(metric, told, query.rows)
 
         work = estimating(metric, len(window)) * LOOKS_TIMES[query.looks]

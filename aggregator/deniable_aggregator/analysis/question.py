@@ -42,6 +42,8 @@ class Query:
     the collection file."""
     asked: tuple[RowId, ...] = ()
     """Rows besides those that an answer always has."""
+    series: tuple[str, ...] = ()
+    """Only these; none: all."""
     looks: Looks = Looks.ONE
     """At which looks together the intervals hold."""
 

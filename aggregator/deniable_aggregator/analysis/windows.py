@@ -73,16 +73,18 @@ def windowed(
     target: Target,
     keys: Keys | None = None,
     more: Sequence[RowId] = (),
+    only: Sequence[str] = (),
 ) -> Windowed:
     """The estimate from each epoch's counters of the metric's columns.
 
-    Of rows that are found, or of these `keys`, and of some `more` that are asked for.
+    Of rows that are found, or of these `keys`, and of some `more` that are asked for; of all series, or of some
+    `only`.
     """
     if len(epochs) == 1:
-        alone = answer(metric, epochs[0], confidence, target, keys=keys, more=more)
+        alone = answer(metric, epochs[0], confidence, target, keys=keys, more=more, only=only)
         return Windowed(alone, alone.reports)
     columns = added(epochs)
-    pooled = answer(metric, columns, confidence, target, keys=keys, more=more)
+    pooled = answer(metric, columns, confidence, target, keys=keys, more=more, only=only)
     spread = spreads(metric, epochs)
     most = max(spread)
     if most <= 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,18 +59,22 @@ def answer(
     simultaneous: bool = False,
     keys: Keys | None = None,
     more: Sequence[RowId] = (),
+    only: Collection[str] = (),
 ) -> Estimate:
     """The answer of a metric from the counters of its columns, in their order.
 
     Each interval holds with the confidence; simultaneous ones, which are wider, all do together. Where rows depend on
     what was reported, `keys` asks for just these; None for those that are found, and for some `more`, of which a
-    ValueError says if there are none such.
+    ValueError says if there are none such. `only` names the series that are told; none: all.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
     room = _room(metric)
     asked = (counters, confidence, target)
-    found = room.answer(metric, *asked) if keys is None else room.again(metric, keys, *asked)
+    if keys is None:
+        found = room.only(metric, only, *asked) if only else room.answer(metric, *asked)
+    else:
+        found = room.again(metric, keys, *asked)
     if more:
         room.asked(metric, more)
         found = room.again(metric, _with(found.keys, more), *asked)
@@ -89,9 +93,13 @@ def _with(keys: Keys, more: Sequence[RowId]) -> Keys:
     return {name: list(dict.fromkeys(own)) for name, own in every.items()}
 
 
-def check_asked(metric: Metric, rows: Sequence[RowId]) -> None:
-    """A ValueError where a metric's answers have no such rows to ask for."""
+def check_asked(metric: Metric, rows: Sequence[RowId], only: Collection[str] = ()) -> None:
+    """A ValueError where a metric's answers have no such rows to ask for, or not all of these series."""
     _room(metric).asked(metric, rows)
+    names = [heading.name for heading in headings(metric)]
+    for name in only:
+        if name not in names:
+            raise ValueError(f"{metric.name} has no series {name!r}; its series: {', '.join(names)}")
 
 
 def headings(metric: Metric) -> tuple[Heading, ...]:

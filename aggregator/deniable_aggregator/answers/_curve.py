@@ -4,13 +4,15 @@ words:
   boundary   where a bucket begins, by its place; the last one is where the last bucket ends
   shown      the curve made monotone, on which the values of quantiles lie
   exact      the standard error of a boundary from the exact covariance
+  known      what rows would say if all values were known: asked for one by one, as there is no end of them
   near       boundaries whose interval ends so near to a quantile's share that only the exact error decides which side
              of it they are on; for the others a rough one is enough
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from statistics import NormalDist
 
@@ -18,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.kinds import Distribution
+from deniable_aggregator.answers._asking import quantile, share_range
+from deniable_aggregator.answers._estimate import RowId
 from deniable_aggregator.consistency import monotone
 from deniable_aggregator.estimators import Fit, Spread
 
-__all__ = ["Curve"]
+__all__ = ["Curve", "Known"]
 
 _Floats = NDArray[np.float64]
 _Places = NDArray[np.intp]
@@ -93,3 +97,41 @@ class Curve:
         near = np.flatnonzero((off <= _OFF * self.reach * errors[:, np.newaxis]).any(axis=1))
         errors[near] = np.sqrt(self.spread(near).variances)
         return errors
+
+
+class Known(Mapping[RowId, float]):
+    """What any row of an answer would say of some values, which are in order."""
+
+    def __init__(self, kind: Distribution, values: _Floats) -> None:
+        self._kind = kind
+        self._values = values
+
+    def __getitem__(self, row: RowId) -> float:
+        values = self._values
+        match row.series:
+            case "quantiles":
+                place = math.ceil(quantile(row.key) * len(values)) - 1
+                return float(np.clip(values[max(place, 0)], *self._kind.apart()))
+            case "curve":
+                return self._below(float(row.key))
+            case "histogram" | "shares":
+                low, high = share_range(row.key)
+                return self._below(high) - self._below(low)
+            case "mean":
+                return float(np.clip(values, *self._kind.apart()).mean())
+            case "standard deviation":
+                return float(np.clip(values, *self._kind.apart()).std())
+        raise KeyError(row)
+
+    def _below(self, end: float) -> float:
+        """The share of values below a number; what is beyond the range is in its last bucket."""
+        low, high = self._kind.apart()
+        if end >= high:
+            return 1.0
+        return float(np.searchsorted(self._values, end)) / len(self._values) if end > low else 0.0
+
+    def __iter__(self) -> Iterator[RowId]:
+        yield from (RowId(name, name) for name in ("mean", "standard deviation"))
+
+    def __len__(self) -> int:
+        return 2

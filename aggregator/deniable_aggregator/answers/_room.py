@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,6 +44,13 @@ class Room(ABC):
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:  # noqa: ARG002
         """The answer with just the rows that are asked for. Where rows are those of the collection, that is any."""
         return self.answer(metric, counters, confidence, target)
+
+    def only(
+        self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
+    ) -> Estimate:
+        """The answer with just some of its series."""
+        found = self.answer(metric, counters, confidence, target)
+        return replace(found, series=tuple(own for own in found.series if own.heading.name in names))
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
         """Whether answers have these rows, besides those that they always have; a ValueError says what there is."""

@@ -18,7 +18,8 @@ its first or last bucket.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -29,7 +30,7 @@ from deniable import Metric
 from deniable.kinds import Distribution
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers._asking import QUANTILES, SHARES, number, quantile, share_range
-from deniable_aggregator.answers._curve import Curve
+from deniable_aggregator.answers._curve import Curve, Known
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.consistency import monotone
@@ -66,17 +67,30 @@ class DistributionRoom(Room):
         """The rows that are always told."""
         return self._estimate(metric, None, counters, confidence, target)
 
+    def only(
+        self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
+    ) -> Estimate:
+        """Without making what is not told: a curve takes longer than quantiles."""
+        found = self._estimate(metric, None, counters, confidence, target, names)
+        return replace(found, series=tuple(own for own in found.series if own.heading.name in names))
+
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
         """The rows that are asked for: any quantile, and any range."""
         return self._estimate(metric, keys, counters, confidence, target)
 
     def _estimate(
-        self, metric: Metric, keys: Keys | None, counters: Counters, confidence: float, target: Target
+        self,
+        metric: Metric,
+        keys: Keys | None,
+        counters: Counters,
+        confidence: float,
+        target: Target,
+        names: Collection[str] = (),
     ) -> Estimate:
         """The devices that have drawn a level are a random sample of those that reported: also where these alone are
         meant, an interval has to account for sampling."""
         told = _told(metric, counters, confidence)
-        asked = told.keys() if keys is None else keys
+        asked = told.keys(names) if keys is None else keys
         rows = told.rows(asked) if told.reports else _unknown(self.headings(metric), asked)
         series = tuple(Series(heading, tuple(rows[heading.name])) for heading in self.headings(metric))
         return Estimate(metric.name, told.reports, series, confidence, target)
@@ -103,7 +117,7 @@ class DistributionRoom(Room):
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """Of any row: a quantile is the least value that no fewer devices are at or below."""
-        return _Truth(_kind(metric), np.sort(np.array(list(values), dtype=np.float64)))
+        return Known(_kind(metric), np.sort(np.array(list(values), dtype=np.float64)))
 
     def row_count(self, metric: Metric) -> int:
         """Quantiles, curve and histogram at their longest, mean and deviation."""
@@ -141,17 +155,17 @@ class _Told:
         self.reports = curve.fit.reports
         """How many reports there are."""
 
-    def keys(self) -> Keys:
-        """Of the rows that are always told; of the curve and the histogram, where the reports say something."""
-        level = _bars(self._kind, self._mechanisms, self.reports)
-        return {
-            QUANTILES: _TOLD,
-            _CURVE: [number(self._kind.boundary(place)) for place in self._places()],
-            _HISTOGRAM: self._kind.names(level),
-            SHARES: (),
-            _MEAN: (_MEAN,),
-            _DEVIATION: (_DEVIATION,),
+    def keys(self, names: Collection[str] = ()) -> Keys:
+        """Of the rows that are always told, of all series or of some; of the curve and the histogram, where the
+        reports say something."""
+        every: dict[str, Callable[[], Sequence[str]]] = {
+            QUANTILES: lambda: _TOLD,
+            _CURVE: lambda: [number(self._kind.boundary(place)) for place in self._places()],
+            _HISTOGRAM: lambda: self._kind.names(_bars(self._kind, self._mechanisms, self.reports)),
+            _MEAN: lambda: (_MEAN,),
+            _DEVIATION: lambda: (_DEVIATION,),
         }
+        return {name: find() for name, find in every.items() if not names or name in names}
 
     def _places(self) -> list[int]:
         """The boundaries at which the curve is told."""
@@ -281,45 +295,6 @@ def _within(key: str, value: float, low: float, high: float, span: tuple[float, 
     least, most = span
     error = (high - low) / (2 * reach)
     return Row(key, value, min(max(low, least), most), min(max(high, least), most), error)
-
-
-class _Truth(Mapping[RowId, float]):
-    """What any row would say of some values, in order."""
-
-    def __init__(self, kind: Distribution, values: _Floats) -> None:
-        self._kind = kind
-        self._values = values
-
-    def __getitem__(self, row: RowId) -> float:
-        values = self._values
-        match row.series:
-            case "quantiles":
-                place = math.ceil(quantile(row.key) * len(values)) - 1
-                return float(np.clip(values[max(place, 0)], *self._kind.apart()))
-            case "curve":
-                return self._below(float(row.key))
-            case "histogram" | "shares":
-                low, high = share_range(row.key)
-                return self._below(high) - self._below(low)
-            case "mean":
-                return float(np.clip(values, *self._kind.apart()).mean())
-            case "standard deviation":
-                return float(np.clip(values, *self._kind.apart()).std())
-        raise KeyError(row)
-
-    def _below(self, end: float) -> float:
-        """The share of values below a number; what is beyond the range is in its last bucket."""
-        low, high = self._kind.apart()
-        if end >= high:
-            return 1.0
-        return float(np.searchsorted(self._values, end)) / len(self._values) if end > low else 0.0
-
-    def __iter__(self) -> Iterator[RowId]:
-        yield from (RowId(QUANTILES, key) for key in _TOLD)
-        yield from (RowId(name, name) for name in (_MEAN, _DEVIATION))
-
-    def __len__(self) -> int:
-        return len(_TOLD) + 2
 
 
 @lru_cache(maxsize=1024)

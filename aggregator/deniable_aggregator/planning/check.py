@@ -12,8 +12,12 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
+
 from deniable import Budget, Collection, Metric, linkage
-from deniable.kinds import Category, Quantity
+from deniable.kinds import Category, Quantity, Tree
+from deniable_aggregator.answers.tree import hierarchy_of
+from deniable_aggregator.estimators import expected
 from deniable_aggregator.planning.leverage import gain
 
 __all__ = ["composed", "findings", "linked", "reasons"]
@@ -22,6 +26,9 @@ _WEAK = 4.0
 _MANY = 16.0
 _DELTA = Fraction(1, 10**5)
 _FARTHEST = 100.0
+_DEAR = 5.0
+_REPORTS = 10**9
+_READ = 64
 
 
 def findings(collection: Collection) -> Iterator[str]:
@@ -132,11 +139,29 @@ def _metric(metric: Metric) -> Iterator[str]:
             f"{metric.name}: one fake device moves a row as far as {fake:,.0f} liars would without noise: "
             "take a larger epsilon, fewer answers or another mechanism"
         )
+    if isinstance(metric.kind, Tree) and (cost := _depth(metric, metric.kind)) > _DEAR:
+        yield (
+            f"{metric.name}: of {len(metric.columns)} levels a device answers one: a share takes up to {cost:.2g} "
+            "times as many devices as if its level alone were asked; leave out levels that nobody looks at"
+        )
     if isinstance(metric.kind, Quantity) and not metric.kind.limited:
         yield (
             f"{metric.name}: without a max its mean has no upper end of an interval, and one device can move it by"
             " any amount; add the most that you expect, such as max = 100 (larger counts are taken for 100)"
         )
+
+
+def _depth(metric: Metric, kind: Tree) -> float:
+    """How many times more devices a node takes at the most, on average over its level, than if that level alone were
+    asked: of trees whose leaves have as many devices each."""
+    mechanisms = [column.mechanism for column in metric.columns]
+    fitted = expected(mechanisms, hierarchy_of(kind), kind.allotment(mechanisms), _REPORTS)
+    found = []
+    for level, size in enumerate(kind.sizes):
+        places = np.unique(np.linspace(0, size - 1, _READ).astype(np.intp))
+        alone = (1 - 1 / size) * fitted.levels[level].variance * fitted.levels[level].reports / _REPORTS
+        found.append(float(fitted.nodes(level, places).variances.mean()) / alone)
+    return max(found)
 
 
 def reasons(collection: Collection) -> Iterator[str]:

@@ -40,6 +40,7 @@ def query_of(query: pb.Query) -> Query:
         target=_TARGETS[query.target],
         rows=query.rows,
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
+        series=tuple(query.series),
         looks=next((own for own, sent in _LOOKS.items() if sent == query.looks), Looks.ONE),
     )
 

@@ -102,8 +102,8 @@ class Questions:
         """What a question costs."""
         found, own = self.analyst.catalog.collection(collection), query_of(query)
         metrics = self.analyst.metrics(found, metric)
-        for each in metrics if own.asked else ():
-            check_asked(each, own.asked)
+        for each in metrics:
+            check_asked(each, own.asked, own.series)
         looked = times * LOOKS_TIMES[own.looks]
         return Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked))
 

@@ -228,6 +228,13 @@ def _named(request: web.Request) -> str:
     return request.match_info["collection"]
 
 
+_WORDS: dict[str, tuple[str, Any, tuple[str, ...]]] = {
+    "target": ("target", pb.Target, ("population", "reporting")),
+    "anytime": ("looks", pb.Looks, ("growing", "any")),
+}
+"""Parameters that take one of a few words: the field of a query, its enumeration, the words."""
+
+
 def _query(request: web.Request) -> pb.Query:
     """The query of a request's parameters."""
     query = pb.Query()
@@ -240,22 +247,26 @@ def _query(request: web.Request) -> pb.Query:
             setattr(query, name, count(name, value))
         elif name == "confidence":
             query.confidence = fraction(name, value)
-        elif name == "target":
-            if value not in {"population", "reporting"}:
-                raise ValueError(f"target is population or reporting, not {value!r}")
-            query.target = pb.Target.Value(f"TARGET_{value.upper()}")
+        elif name in _WORDS:
+            setattr(query, *_word(name, value))
         elif name in {QUANTILES, SHARES} and not is_comparison(request):
             query.asked.add(series=name, key=value)
-        elif name == "anytime":
-            if value not in {"growing", "any"}:
-                raise ValueError(f"anytime is growing or any, not {value!r}")
-            query.looks = pb.Looks.Value(f"LOOKS_{value.upper()}")
+        elif name == "series" and not is_comparison(request):
+            query.series.append(value)
         elif name != "trend" and not (is_comparison(request) and is_comparing(name)):
             raise ValueError(
                 f"no parameter {name!r}; there are last, last_epoch, confidence, target, anytime, rows, trend, "
-                f"segment.NAME, {QUANTILES} and {SHARES}"
+                f"series, segment.NAME, {QUANTILES} and {SHARES}"
             )
     return query
+
+
+def _word(name: str, value: str) -> tuple[str, int]:
+    """The field of a query that a parameter's word is for, and its number there."""
+    field, enumeration, words = _WORDS[name]
+    if value not in words:
+        raise ValueError(f"{name} is {' or '.join(words)}, not {value!r}")
+    return field, enumeration.Value(f"{field.upper()}_{value.upper()}")
 
 
 def _trend(request: web.Request) -> int:

@@ -589,6 +589,7 @@ class Query(google.protobuf.message.Message):
     TARGET_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
     ASKED_FIELD_NUMBER: builtins.int
+    SERIES_FIELD_NUMBER: builtins.int
     LOOKS_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
@@ -616,6 +617,10 @@ class Query(google.protobuf.message.Message):
         of "quantiles", and the share of any range, such as "above 2000" of "shares".
         """
 
+    @property
+    def series(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Only these series, by name; none: all."""
+
     def __init__(
         self,
         *,
@@ -626,9 +631,10 @@ class Query(google.protobuf.message.Message):
         target: global___Target.ValueType = ...,
         rows: builtins.int = ...,
         asked: collections.abc.Iterable[global___RowAsked] | None = ...,
+        series: collections.abc.Iterable[builtins.str] | None = ...,
         looks: global___Looks.ValueType = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target"]) -> None: ...
 
 global___Query = Query
 

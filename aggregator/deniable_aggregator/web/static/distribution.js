@@ -13,6 +13,8 @@ const series = (name, estimate) => rowsOf(estimate).filter((row) => row.heading.
 const quantile = (key, estimate) => series("quantiles", estimate).find((row) => row.key === key);
 
 export const distribution = {
+  follows: "quantiles",
+
   card(estimate) {
     const row = this.leading(estimate);
     const high = quantile("p90", estimate);

@@ -7,7 +7,7 @@ import { legend } from "./glyph.js";
 import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
-import { viewOf } from "./views.js";
+import { follows, viewOf } from "./views.js";
 import { emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
@@ -36,7 +36,8 @@ export function metricPage(collection, title, info, main) {
 
   async function refresh() {
     const asked = choices.parameters({ rows: MOST_ROWS });
-    const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND) });
+    const series = follows(info) ? { series: follows(info) } : {};
+    const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND), ...series });
     const [now, epochs, ...sides] = await Promise.all([
       ask(`${path}?${asked}`),
       ask(`${path}/epochs?${over}`),
@@ -131,7 +132,7 @@ export function metricPage(collection, title, info, main) {
 
   function showLinks(asked, over) {
     const all = asked.replace(/&?rows=\d+/, "");
-    const allOver = over.replace(/&?rows=\d+/, "");
+    const allOver = over.replace(/&?rows=\d+/, "").replace(/&?series=[^&]*/, "");
     swap(
       links,
       h("a", { href: `/api/v1/${path}.csv?${all}` }, "This answer as CSV"),

@@ -11,7 +11,10 @@ const VIEWS = { shares, quantities, distribution, tree };
 //   leading(estimate)                the row that stands for the whole answer
 //   answer(estimate, info, fitted)   the chart of an answer, in its raw or its consistent view: elements
 //   rows(estimate)                   the rows that can be followed over time and compared between segments
+//   follows                          the series that these are of, where an answer has others that take long; or nothing
 // A view that this page does not know is that of the measure of the first series.
 export function viewOf(estimate, info) {
   return VIEWS[info.view] ?? (estimate.series[0].heading.measure === "MEASURE_SHARE" ? shares : quantities);
 }
+
+export const follows = (info) => VIEWS[info.view]?.follows;
