@@ -25,7 +25,7 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "ROOMS", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Target",
-    "anew", "answer", "by_size", "consistent", "ends", "headings", "leading", "row_count", "shared", "truth",
+    "anew", "answer", "apart", "by_size", "consistent", "ends", "headings", "leading", "row_count", "shared", "truth",
     "values_vary", "view",
 ]  # fmt: skip
 
@@ -109,6 +109,11 @@ def anew(metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.flo
     """For each row of an answer that is remembered and randomised once more, the part of a report's variance that is
     of the second randomisation, at most."""
     return _room(metric).anew(metric, counters, pooled)
+
+
+def apart(metric: Metric) -> bool:
+    """Whether each row is of reports of its own: one a column, in their order."""
+    return _room(metric).apart(metric)
 
 
 def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:
