@@ -126,6 +126,18 @@ def test_a_trend_follows_its_row_through_epochs_in_which_it_is_not_found(places:
     assert (nothing["key"], nothing["values"]) == ("places found", [0.0, 0.0])
 
 
+def test_what_is_found_on_one_side_is_compared_on_both(places: Running) -> None:
+    """The north is new today: the day before its rows are asked for, and are near nothing."""
+    with Reader(places.endpoint) as reader:
+        rows = {(row["series"], row["key"]): row for row in reader.compare("place")}
+    north = rows["places", "north"]
+    assert abs(north["before"]) < 0.05 < 0.6 < north["difference"]
+    assert north["found"]
+    assert north["ratio"] is None
+    assert rows["places", "north/harbour"]["parent"] == "north"
+    assert {key for series, key in rows if series == "places"} >= set(FOUND)
+
+
 def test_a_window_has_the_rows_of_all_its_epochs_together() -> None:
     """Each is as wide as the dependence of epochs asks for, also where it stands in one of them alone."""
     with known():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -211,6 +212,19 @@ def test_comparisons_are_remembered_until_a_side_changes(aggregator: Running) ->
     assert asked_again() is found
     aggregator.put(COLLECTION, 17_999, {"dark": [0, 100]}, 0, batches=10)
     assert asked_again() is not found
+
+
+def test_prometheus_is_told_what_was_found_and_nothing_else(aggregator: Running) -> None:
+    """Today against yesterday: a gauge for the row that has changed, none for one that has not."""
+    today = COLLECTION.epoch_at(time.time())
+    for epoch, yes in ((today, 600), (today - 1, 400)):
+        counters = {"dark": [1_000 - yes, yes], "minutes": [1000, 700_000, 510_000_000, 0]}
+        aggregator.put(COLLECTION, epoch, counters, 0, batches=10)
+    told_changes = [
+        line for line in ask(f"{aggregator.url}/metrics").body.splitlines() if line[:15] == "deniable_change"
+    ]
+    (line,) = told_changes
+    assert line.startswith('deniable_change{collection="editor",key="yes",metric="dark",series="shares"} 0.43')
 
 
 def test_parameters_of_comparisons_are_of_comparisons_alone(aggregator: Running) -> None:

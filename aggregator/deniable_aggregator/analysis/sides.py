@@ -31,9 +31,9 @@ from deniable_aggregator.analysis.windows import (
     spreads,
     windowed,
 )
-from deniable_aggregator.answers import Estimate, Keys, Target, anew, ends, values_vary
+from deniable_aggregator.answers import Estimate, Keys, Target, anew, apart, ends, values_vary
 
-__all__ = ["Side", "exactly", "of_columns", "quantile", "side"]
+__all__ = ["Side", "exactly", "quantile", "side"]
 
 _Floats = NDArray[np.float64]
 
@@ -76,9 +76,10 @@ def side(
     if not estimate.reports:
         nothing = np.zeros(len(estimate.rows))
         return Side(found, whole, whole, np.zeros(whole.shape), nothing, farthest)
-    spread = of_columns(metric, estimate, spreads(metric, epochs))
     counted = [reports_of(column.shape, own) for column, own in zip(metric.columns, columns, strict=True)]
-    reports = of_columns(metric, estimate, counted)
+    pairs = zip(spreads(metric, epochs), counted, strict=True)
+    every = pairs if apart(metric) else [(max(spreads(metric, epochs)), sum(counted))] * len(estimate.rows)
+    spread, reports = np.array(list(every), dtype=np.float64).reshape(-1, 2).T
     values = np.zeros(whole.shape)
     if target is Target.POPULATION:
         parts = shared_parts(metric, columns, estimate, spreads(metric, epochs)).max(axis=0)
@@ -98,13 +99,6 @@ def exactly(estimate: Estimate) -> Side:
 def quantile(confidence: float) -> float:
     """How many standard errors a normal interval reaches."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
-
-
-def of_columns(metric: Metric, estimate: Estimate, numbers: Sequence[float]) -> _Floats:
-    """What is known of each column, for each row: it is of a column of its own, or of the only one."""
-    if len(metric.columns) == len(estimate.rows):
-        return np.array(numbers, dtype=np.float64)
-    return np.full(len(estimate.rows), float(max(numbers)))
 
 
 def _devices(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> float:

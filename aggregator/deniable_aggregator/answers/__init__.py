@@ -27,10 +27,9 @@ from deniable_aggregator.estimators import Target
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
-    "DEVICES",
-    "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row",
-    "RowId", "Series", "Target", "anew", "answer", "by_size", "check_asked", "combines", "consistent", "ends",
-    "headings", "leading", "quantile_key", "row_count", "share_key", "shared", "truth", "values_vary", "view",
+    "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row",
+    "RowId", "Series", "Target", "anew", "answer", "apart", "by_size", "check_asked", "combines", "consistent",
+    "ends", "headings", "leading", "quantile_key", "row_count", "share_key", "shared", "truth", "values_vary", "view",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
@@ -146,6 +145,11 @@ def anew(metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.flo
     """For each row of an answer that is remembered and randomised once more, the part of a report's variance that is
     of the second randomisation, at most."""
     return _room(metric).anew(metric, counters, pooled)
+
+
+def apart(metric: Metric) -> bool:
+    """Whether each row is of reports of its own: one a column, in their order."""
+    return _room(metric).apart(metric)
 
 
 def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:

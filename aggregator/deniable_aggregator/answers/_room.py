@@ -94,6 +94,10 @@ class Room(ABC):
         """
         return np.ones(len(pooled.rows))
 
+    def apart(self, metric: Metric) -> bool:  # noqa: ARG002
+        """Whether each row is of reports of its own: one a column, in their order."""
+        return False
+
     def ends(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """For each row, the least and the most that an interval can reach to, whatever was reported."""
         ends = np.empty((2, len(found.rows)))

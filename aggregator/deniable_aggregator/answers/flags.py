@@ -39,6 +39,10 @@ class FlagsRoom(ShareRoom):
         reports = sum(each.reports for each in found)
         return Estimate(metric.name, reports, (Series(self._heading, rows),), confidence, target)
 
+    def apart(self, metric: Metric) -> bool:
+        """Where a device answers one of the flags."""
+        return len(metric.columns) > 1
+
     def shared(
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
     ) -> NDArray[np.float64]:

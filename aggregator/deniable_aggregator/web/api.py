@@ -27,6 +27,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 from google.protobuf.json_format import MessageToJson

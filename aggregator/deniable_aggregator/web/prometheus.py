@@ -3,7 +3,9 @@
 An estimate is three gauges, its value and the ends of its interval, so that each can be added, compared and drawn
 by itself; a bound in a label could not. All are about the newest epoch that is well under way, over all segments, at
 95%, for the population: as on the page. Of a series with many rows only the largest are told, of one whose rows have
-an order, such as a curve, none: the page and the API have all of them. Nothing that is told here is about one device.
+an order, such as a curve, none: the page and the API have all of them. Of changes since the epoch before only those
+are told that are found, at a rate at which one epoch of a thousand has a false one: they wake somebody. Nothing that
+is told here is about one device.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from prometheus_client.core import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
+from deniable_aggregator.analysis.changes import Before, Changed, changes
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.ingest import Histogram, IngestStats
@@ -46,6 +50,8 @@ REASONS = (
 )
 """Reasons that are told from the beginning, so that the first refusal is seen as a change."""
 _QUERY = Query(confidence=0.95, rows=MOST_ROWS)
+_RATE = 0.001
+"""The false discovery rate of changes. Where nothing has changed all that is found is false: in so many epochs."""
 _ABOUT = ["collection", "metric"]
 
 
@@ -81,16 +87,22 @@ class Metrics:
                 for collection in self._analyst.catalog.collections()
                 for each in await self._analyst.answers(f"{collection.digest:016x}", _QUERY)
             ]
+            found = [own for each in self._analyst.catalog.collections() for own in await self._changes(each)]
         except StoreError:
-            answers = []
+            answers, found = [], []
         catalog = self._analyst.catalog
         return [
             *_estimates(catalog, answers),
+            _changed(catalog, found),
             *_asked(catalog),
             *_ingest(state.ingest),
             *_store(catalog, state),
             _build(),
         ]
+
+    async def _changes(self, collection: Collection) -> list[Changed]:
+        asked = f"{collection.digest:016x}", _QUERY, Before()
+        return (await changes(self._analyst, *asked, rate=_RATE)).changed
 
 
 class _Now(Collector):
@@ -139,6 +151,18 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
                     family.add_metric(where, number)
                 told.add_metric(where, more)
     yield from (value, low, high, told, reports, starts)
+
+
+def _changed(catalog: Catalog, found: Sequence[Changed]) -> Metric:
+    words = "By how much an estimate differs from that of the epoch before, where that is more than noise explains."
+    family = GaugeMetricFamily("deniable_change", words, labels=[*_ABOUT, "series", "key"])
+    for own in found:
+        about = [catalog.title(own.collection), own.metric.name]
+        for (heading, _), rows in zip(own.comparison.series, own.rows, strict=True):
+            for change, is_found in rows:
+                if is_found:
+                    family.add_metric([*about, heading.name, change.key], change.value)
+    return family
 
 
 def _asked(catalog: Catalog) -> Iterator[Metric]:
