@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from deniable import Budget, Collection, Metric, linkage
-from deniable.kinds import Category, Quantity
+from deniable.kinds import Category, Distribution, Quantity
+from deniable_aggregator.answers.distribution import tree_of
+from deniable_aggregator.estimators import expected
 from deniable_aggregator.planning.leverage import gain
 
 __all__ = ["composed", "findings", "linked", "reasons"]
@@ -22,6 +25,7 @@ _WEAK = 4.0
 _MANY = 16.0
 _DELTA = Fraction(1, 10**5)
 _FARTHEST = 100.0
+_FLEET, _POINT = 10**9, 0.01
 
 
 def findings(collection: Collection) -> Iterator[str]:
@@ -140,11 +144,36 @@ def _metric(metric: Metric) -> Iterator[str]:
 
 
 def reasons(collection: Collection) -> Iterator[str]:
-    """One sentence for each metric that several mechanisms could ask."""
+    """One sentence for each metric that several mechanisms could ask, or that could have other buckets."""
     for metric in collection.metrics.values():
+        if isinstance(metric.kind, Distribution):
+            yield _buckets(metric, metric.kind)
         others = _others(metric)
         if others:
             yield f"{metric.name}: {', '.join(others)}"
+
+
+def _buckets(metric: Metric, kind: Distribution) -> str:
+    """How many devices the buckets of a distribution take, and what half as many, or twice as many, would."""
+
+    def devices(buckets: int) -> float:
+        asked = replace(kind, buckets=buckets)
+        columns = asked.columns(metric.epsilon, "auto")
+        fleet = expected(columns, tree_of(asked), asked.allotment(columns), _FLEET)
+        return _FLEET * float(fleet.rough()[1:].mean()) * (1.96 / _POINT) ** 2
+
+    own, few, many = (devices(each) for each in (kind.buckets, max(kind.buckets // 2, 2), 2 * kind.buckets))
+    return (
+        f"{metric.name}: {kind.buckets} buckets, in {len(kind.sizes)} levels: about {_rounded(own)} reports tell the "
+        f"curve to one point in a hundred; with half as many buckets {few / own:.2f} times as many reports do, with "
+        f"twice as many buckets {many / own:.2f} times"
+    )
+
+
+def _rounded(number: float) -> str:
+    """To two digits."""
+    scale = 10 ** max(math.floor(math.log10(number)) - 1, 0)
+    return f"{round(number / scale) * scale:,}"
 
 
 def _others(metric: Metric) -> list[str]:
