@@ -24,6 +24,7 @@ DECIMALS = (0, 2, 4, 6)
 Panel = dict[str, Any]
 
 ABOUT = 'collection="$collection", metric=~"$metric"'
+QUANTILE = '* on (instance, collection, metric, series, key) group_left () deniable_row_info{series="quantiles"}'
 SHARE = '* on (instance, collection, metric, series, key) group_left () deniable_row_info{measure="share"}'
 
 
@@ -66,9 +67,9 @@ BAND = [
 ]
 
 
-def band(title: str, restriction: str, defaults: Panel, **more: Any) -> Panel:
+def band(title: str, restriction: str, defaults: Panel, key: str = "$key", **more: Any) -> Panel:
     """An estimate over time, with its interval as a band."""
-    series = f'{{{ABOUT}, key="$key"}}'
+    series = f'{{{ABOUT}, key="{key}"}}'
     families = (
         ("deniable_estimate", "estimate", "A"),
         ("deniable_estimate_upper_bound", "upper", "B"),
@@ -172,6 +173,22 @@ def answers() -> Panel:
             [query(f"max by (metric) (deniable_metric_epsilon{{{ABOUT}}})", "{{metric}}", "A")],
             defaults={"unit": "none", "min": 0, "max": 8},
             options={"orientation": "horizontal", "displayMode": "basic", **NEWEST},
+        ),
+        panel(
+            "timeseries",
+            "Quantiles over time",
+            12,
+            9,
+            [query(f"max by (metric, key) (deniable_estimate{{{ABOUT}}} {QUANTILE})", "{{metric}}: {{key}}", "A")],
+            defaults=LINE | {"unit": "none", "decimals": 2},
+            about="Of distributions, in the unit of each.",
+        ),
+        band(
+            "Median of $metric",
+            QUANTILE,
+            {"unit": "none", "decimals": 2},
+            key="p50",
+            about="Of distributions, with its 95% interval as a band.",
         ),
     ]
     variables = [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from deniable import Collection, Metric
-from deniable.kinds import KINDS, Distribution, Quantity
+from deniable.kinds import KINDS, Distribution, Quantity, Tree
 from deniable.mechanisms import MECHANISMS, Laplace
 from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable_aggregator.analysis.question import Answer
@@ -45,6 +45,8 @@ def possible(metric: Metric, found: Estimate, place: int) -> tuple[float, float]
         return 0.0, 1.0
     if isinstance(kind, Distribution):
         return found.headings[place].span or (math.nan, math.nan)
+    if isinstance(kind, Tree):
+        return 0.0, float(found.reports)
     if row.key == "mean rank":
         return 1.0, float(len(kind.parameters()["values"]))
     if row.key == "standard deviation":

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deniable import Metric, Report
+from deniable import Epsilon, Metric, Report
 from deniable.kinds import Tree
 from deniable.mechanisms import Supporting
 from deniable.payload import Bitmap
 from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import answer, consistent
+from deniable_aggregator.planning.audit import audit
 from deniable_aggregator.planning.leverage import gain
 from support.asked import asked
 
@@ -68,3 +71,15 @@ def test_no_fake_makes_a_view_that_does_not_add_up() -> None:
             tops = [count for row, count in zip(found.series[1].rows, devices, strict=True) if not row.parent]
             assert all(count is not None and count >= 0 and count == int(count) for count in devices)
             assert sum(count for count in tops if count is not None) == 1_100
+
+
+def test_an_audit_finds_no_more_than_is_claimed_and_finds_what_is() -> None:
+    """50,000 reports of each of two leaves that have no node in common, whatever their level: at epsilon 1 an
+    attacker measures at most that and at least 0.7 (otherwise by chance less than once in a million times); what is
+    built for 1.4 and claims 1 is caught."""
+    (honest,) = audit(asked("tree", f"paths = {PATHS}\nepsilon = 1".replace("'", '"')), 50_000)
+    assert honest.holds
+    assert honest.measured >= 0.7
+    broken = asked("tree", f"paths = {PATHS}\nepsilon = 1.4".replace("'", '"'))
+    (found,) = audit(replace(broken, epsilon=Epsilon.of(1)), 50_000)
+    assert not found.holds

@@ -35,6 +35,7 @@ _FEW = 256
 _SAMPLED = 64
 """Of more boundaries so many tell by how much a rough error is off; off by more than this no other one is."""
 _OFF = 0.2
+_HALVINGS = 40
 
 
 class Curve:
@@ -77,12 +78,22 @@ class Curve:
         return found
 
     def _value(self, share: float) -> float:
-        """Where the shown curve reaches a share: a straight line within a bucket."""
+        """Where the shown curve reaches a share. Within a bucket it is as smooth as its neighbours let it be without
+        ever falling (Fritsch and Butland, 1984): a straight line would put a median off where density changes."""
         shown = self.shown
-        end = max(int(np.searchsorted(shown, share)), 1)
-        rise = shown[end] - shown[end - 1]
-        part = (share - shown[end - 1]) / rise if rise > 0 else 1.0
-        return self.kind.boundary(end - 1) + float(part) * self.kind.width
+        end = min(max(int(np.searchsorted(shown, share)), 1), self.kind.buckets)
+        rises = np.diff(shown[max(end - 2, 0) : end + 2]).tolist()
+        own = end - 1 - max(end - 2, 0)
+        rise = rises[own]
+        before, after = (
+            _slope(rise, rises[place]) if 0 <= place < len(rises) else rise for place in (own - 1, own + 1)
+        )
+        wanted, low, high = share - float(shown[end - 1]), 0.0, 1.0
+        for _ in range(_HALVINGS):
+            part = (low + high) / 2
+            cubic = part * (before * (1 - part) ** 2 + part * (rise * (3 - 2 * part) - after * (1 - part)))
+            low, high = (part, high) if cubic < wanted else (low, part)
+        return self.kind.boundary(end - 1) + high * self.kind.width
 
     def _errors(self, shares: Sequence[float]) -> _Floats:
         """The standard error of every boundary: exact wherever an interval of one of the shares may end."""
@@ -97,6 +108,11 @@ class Curve:
         near = np.flatnonzero((off <= _OFF * self.reach * errors[:, np.newaxis]).any(axis=1))
         errors[near] = np.sqrt(self.spread(near).variances)
         return errors
+
+
+def _slope(rise: float, other: float) -> float:
+    """Of the curve between two buckets: at most twice the smaller rise, so that it falls in neither."""
+    return 2 * rise * other / (rise + other) if rise > 0 and other > 0 else 0.0
 
 
 class Known(Mapping[RowId, float]):

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from deniable import Budget, Collection, Metric, linkage
-from deniable.kinds import Category, Quantity, Tree
+from deniable.kinds import Category, Distribution, Quantity, Tree
+from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected
 from deniable_aggregator.planning.leverage import gain
@@ -26,9 +28,8 @@ _WEAK = 4.0
 _MANY = 16.0
 _DELTA = Fraction(1, 10**5)
 _FARTHEST = 100.0
-_DEAR = 5.0
-_REPORTS = 10**9
-_READ = 64
+_FLEET, _POINT = 10**9, 0.01
+_DEAR, _READ = 5.0, 64
 
 
 def findings(collection: Collection) -> Iterator[str]:
@@ -155,21 +156,46 @@ def _depth(metric: Metric, kind: Tree) -> float:
     """How many times more devices a node takes at the most, on average over its level, than if that level alone were
     asked: of trees whose leaves have as many devices each."""
     mechanisms = [column.mechanism for column in metric.columns]
-    fitted = expected(mechanisms, hierarchy_of(kind), kind.allotment(mechanisms), _REPORTS)
+    fitted = expected(mechanisms, hierarchy_of(kind), kind.allotment(mechanisms), _FLEET)
     found = []
     for level, size in enumerate(kind.sizes):
         places = np.unique(np.linspace(0, size - 1, _READ).astype(np.intp))
-        alone = (1 - 1 / size) * fitted.levels[level].variance * fitted.levels[level].reports / _REPORTS
+        alone = (1 - 1 / size) * fitted.levels[level].variance * fitted.levels[level].reports / _FLEET
         found.append(float(fitted.nodes(level, places).variances.mean()) / alone)
     return max(found)
 
 
 def reasons(collection: Collection) -> Iterator[str]:
-    """One sentence for each metric that several mechanisms could ask."""
+    """One sentence for each metric that several mechanisms could ask, or that could have other buckets."""
     for metric in collection.metrics.values():
+        if isinstance(metric.kind, Distribution):
+            yield _buckets(metric, metric.kind)
         others = _others(metric)
         if others:
             yield f"{metric.name}: {', '.join(others)}"
+
+
+def _buckets(metric: Metric, kind: Distribution) -> str:
+    """How many devices the buckets of a distribution take, and what half as many, or twice as many, would."""
+
+    def devices(buckets: int) -> float:
+        asked = replace(kind, buckets=buckets)
+        columns = asked.columns(metric.epsilon, "auto")
+        fleet = expected(columns, tree_of(asked), asked.allotment(columns), _FLEET)
+        return _FLEET * float(fleet.rough()[1:].mean()) * (1.96 / _POINT) ** 2
+
+    own, few, many = (devices(each) for each in (kind.buckets, max(kind.buckets // 2, 2), 2 * kind.buckets))
+    return (
+        f"{metric.name}: {kind.buckets} buckets, in {len(kind.sizes)} levels: about {_rounded(own)} reports tell the "
+        f"curve to one point in a hundred; with half as many buckets {few / own:.2f} times as many reports do, with "
+        f"twice as many buckets {many / own:.2f} times"
+    )
+
+
+def _rounded(number: float) -> str:
+    """To two digits."""
+    scale = 10 ** max(math.floor(math.log10(number)) - 1, 0)
+    return f"{round(number / scale) * scale:,}"
 
 
 def _others(metric: Metric) -> list[str]:
