@@ -32,7 +32,9 @@ class Reader:
     `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
     the devices are a sample of, or just the devices "reporting". Who looks again and again asks for intervals that
     hold `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
-    windows. With `credentials` TLS is spoken, as the SDK speaks it.
+    windows. Where it is known how the population is made up, `weights` say so, such as
+    {"platform": {"linux": 0.6, "windows": 0.4}}, and `estimates` are weighted by it. With `credentials` TLS is
+    spoken, as the SDK speaks it.
     """
 
     def __init__(
@@ -153,7 +155,11 @@ def _query(
     confidence: float = 0.95,
     target: str = "population",
     anytime: str = "",
+    weights: Mapping[str, Mapping[str, float]] | None = None,
 ) -> pb.Query:
+    if weights is not None and len(weights) != 1:
+        raise ValueError("weights are of one segment, as in {'platform': {'linux': 0.6, 'windows': 0.4}}")
+    by, shares = next(iter(weights.items())) if weights else ("", {})
     if anytime not in _LOOKS:
         raise ValueError(f"intervals hold at {' or '.join(_LOOKS)[4:]} looks, not {anytime!r}")
     if target not in _TARGETS:
@@ -165,4 +171,6 @@ def _query(
         confidence=confidence,
         target=_TARGETS[target],
         looks=_LOOKS[anytime],
+        weight_by=by,
+        weights=shares,
     )

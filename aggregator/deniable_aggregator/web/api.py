@@ -10,10 +10,10 @@
     /api/v1/collections/{name or digest}/comparisons/{metric}[.csv]
     /api/v1/health
 
-Choices are parameters: last, last_epoch, confidence, target, anytime, rows, trend, and segment.NAME=VALUE; of
-comparisons also with, with_last_epoch and with.NAME=VALUE, or baseline.KEY=NUMBER, and apart, changed and rate. Every
-answer has an ETag that changes when it does, or the form in which it is told: who has it asks again with
-If-None-Match, which costs next to nothing.
+Choices are parameters: last, last_epoch, confidence, target, anytime, rows, trend, segment.NAME=VALUE, and of
+estimates weight.NAME.VALUE=SHARE; of comparisons also with, with_last_epoch and with.NAME=VALUE, or
+baseline.KEY=NUMBER, and apart, changed and rate. Every answer has an ETag that changes when it does, or the form in
+which it is told: who has it asks again with If-None-Match, which costs next to nothing.
 
 A question has a price that is known before anything is read (`analysis/prices.py`). One above the bound is answered
 with 422 and with what would fit: fewer epochs, of which last and last_epoch choose the next ones, or one metric.
@@ -242,13 +242,17 @@ def _query(request: web.Request) -> pb.Query:
             if value not in {"population", "reporting"}:
                 raise ValueError(f"target is population or reporting, not {value!r}")
             query.target = pb.Target.Value(f"TARGET_{value.upper()}")
+        elif name.startswith("weight."):
+            query.weight_by, _, own = name.removeprefix("weight.").partition(".")
+            query.weights[own] = fraction(name, value)
         elif name == "anytime":
             if value not in {"growing", "any"}:
                 raise ValueError(f"anytime is growing or any, not {value!r}")
             query.looks = pb.Looks.Value(f"LOOKS_{value.upper()}")
         elif name != "trend" and not (is_comparison(request) and is_comparing(name)):
             raise ValueError(
-                f"no parameter {name!r}; there are last, last_epoch, confidence, target, anytime, rows, trend and "
+                f"no parameter {name!r}; there are last, last_epoch, confidence, target, anytime, rows, trend, "
+                "weight.NAME.VALUE and "
                 "segment.NAME"
             )
     return query
