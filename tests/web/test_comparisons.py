@@ -214,6 +214,31 @@ def test_comparisons_are_remembered_until_a_side_changes(aggregator: Running) ->
     assert asked_again() is not found
 
 
+def test_estimates_are_weighted_where_the_population_is_known(aggregator: Running, reader: Reader) -> None:
+    """By shares of a segment's values, over gRPC, HTTP and at a terminal; what can not be is said."""
+    alone = [reader.estimates("dark", last_epoch=TODAY, segment={"platform": own})[0] for own in ("linux", "windows")]
+    weights = {"platform": {"linux": 0.25, "windows": 0.75}}
+    (row,) = reader.estimates("dark", last_epoch=TODAY, weights=weights)
+    assert row["value"] == pytest.approx(0.25 * alone[0]["value"] + 0.75 * alone[1]["value"])
+    assert alone[0]["low"] < row["low"] < row["high"]
+    path = f"{aggregator.url}/api/v1/collections/editor/estimates/dark?last_epoch={TODAY}"
+    over_http = ask(f"{path}&weight.platform.linux=0.25&weight.platform.windows=0.75").json["estimate"]
+    assert (over_http["series"][0]["rows"][0]["low"], over_http["weightedBy"]) == (row["low"], "platform")
+    where = ("--endpoint", aggregator.endpoint, "--last-epoch", str(TODAY), "--metric", "dark", "--format", "json")
+    shown = told("estimates", *where, "--weigh", "platform", "linux=0.25", "windows=0.75").stdout
+    assert json.loads(shown)[0]["low"] == row["low"]
+    for question, words in (
+        ("&weight.platform.linux=0.5", "add up to 0.5"),
+        ("&weight.platform.linux=1&segment.platform=linux", "none of its values can be asked for alone"),
+        ("&weight.version.one=1", "no segment 'version'"),
+        ("&weight.platform.linux=1&anytime=any", "at one look"),
+    ):
+        assert words in ask(path + question).json["error"]["message"]
+    assert "weights are for" in asked(aggregator, "/dark?weight.platform.linux=1").json["error"]["message"]
+    nothing = ask(f"{path[: path.index('?')]}?last_epoch=12000&weight.platform.linux=1").json["error"]["message"]
+    assert nothing == "dark has no reports of platform=linux, which is 100.0% of the population"
+
+
 def test_prometheus_is_told_what_was_found_and_nothing_else(aggregator: Running) -> None:
     """Today against yesterday: a gauge for the row that has changed, none for one that has not."""
     today = COLLECTION.epoch_at(time.time())

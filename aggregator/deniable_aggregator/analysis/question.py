@@ -78,6 +78,8 @@ class Answer:
     """For each row what it would say if the values were known: in a demonstration."""
     looks: Looks = Looks.ONE
     """At which looks together its intervals hold."""
+    weighted_by: str = ""
+    """The segment whose shares of the population it is weighted by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from deniable_aggregator.analysis.windows import (
 )
 from deniable_aggregator.answers import Estimate, Keys, Target, anew, apart, ends, values_vary
 
-__all__ = ["Side", "exactly", "quantile", "side"]
+__all__ = ["Side", "exactly", "quantile", "side", "squares"]
 
 _Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def side(
     """One side, from each epoch's counters of the metric's columns; of rows that are found, or of these `keys`."""
     found = windowed(metric, epochs, confidence, target, keys)
     estimate, columns = found.estimate, added(epochs)
-    whole = _squares(metric, estimate)
+    whole = squares(metric, estimate)
     farthest = (quantile(confidence) * np.diff(ends(metric, estimate), axis=0)[0]) ** 2
     if not estimate.reports:
         nothing = np.zeros(len(estimate.rows))
@@ -117,18 +117,18 @@ def _kept(parts: _Floats, spread: _Floats) -> _Floats:
 def _anew(metric: Metric, epochs: Sequence[Sequence[Counters]], found: Windowed, spread: _Floats) -> _Floats:
     """What of the squares is of randomising anew: an interval about just the devices that reported has nothing else,
     but for what these remember."""
-    estimate, whole = found.estimate, _squares(metric, found.estimate)
+    estimate, whole = found.estimate, squares(metric, found.estimate)
     if linkage.repeats(metric):
         return np.zeros(whole.shape)
     if not metric.memoize:
         own = windowed(metric, epochs, estimate.confidence, Target.REPORTING, estimate.keys).estimate
-        return np.minimum(_squares(metric, own), whole)
+        return np.minimum(squares(metric, own), whole)
     sampled = windowed(metric, epochs, estimate.confidence, Target.POPULATION, estimate.keys).estimate
     parts = anew(metric, added(epochs), sampled)
-    return np.minimum(_squares(metric, sampled) * (1 - _kept(1 - parts, spread)), whole)
+    return np.minimum(squares(metric, sampled) * (1 - _kept(1 - parts, spread)), whole)
 
 
-def _squares(metric: Metric, estimate: Estimate) -> _Floats:
+def squares(metric: Metric, estimate: Estimate) -> _Floats:
     """The squares of the reaches of all rows, down and up."""
     z, squares = quantile(estimate.confidence), np.zeros((2, len(estimate.rows)))
     for place, (row, least, most) in enumerate(zip(estimate.rows, *ends(metric, estimate), strict=True)):

@@ -14,7 +14,7 @@ from deniable_aggregator.commands._command import ENDPOINT, Parser, UsageError, 
 if TYPE_CHECKING:
     from deniable_aggregator.telling.tables import Table
 
-__all__ = ["add_asking", "credentials", "pairs", "write"]
+__all__ = ["add_asking", "credentials", "numbers", "pairs", "write"]
 
 
 def add_asking(parser: Parser) -> None:
@@ -41,6 +41,14 @@ def pairs(option: str, texts: Iterable[str], example: str) -> dict[str, str]:
             raise UsageError(f"{option} takes {example}, not {text!r}")
         found[name] = value
     return found
+
+
+def numbers(option: str, texts: Iterable[str], example: str) -> dict[str, float]:
+    """Names with the number behind their last equals sign."""
+    try:
+        return {key: float(value) for key, value in pairs(option, texts, example).items()}
+    except ValueError as error:
+        raise UsageError(f"{option} takes {example}: {error}") from error
 
 
 def credentials(options: argparse.Namespace) -> Credentials | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniable_aggregator.commands._asking import add_asking, credentials, pairs, write
-from deniable_aggregator.commands._command import UsageError, command, positive
+from deniable_aggregator.commands._asking import add_asking, credentials, numbers, pairs, write
+from deniable_aggregator.commands._command import command, positive
 
 __all__ = ["add"]
 
@@ -46,7 +46,7 @@ def run(options: Any) -> None:
             options.metric,
             collection=options.collection,
             before={name: value for name, value in before.items() if value},
-            baseline=_numbers(options.baseline),
+            baseline=numbers("--baseline", options.baseline, "KEY=NUMBER, such as yes=0.3"),
             apart=options.apart,
             changed=options.changed,
             false_discovery_rate=options.false_discoveries,
@@ -57,11 +57,3 @@ def run(options: Any) -> None:
             target=options.target,
         )
     write(found, options, changes)
-
-
-def _numbers(texts: list[str]) -> dict[str, float]:
-    example = "KEY=NUMBER, such as yes=0.3"
-    try:
-        return {key: float(value) for key, value in pairs("--baseline", texts, example).items()}
-    except ValueError as error:
-        raise UsageError(f"--baseline takes {example}: {error}") from error

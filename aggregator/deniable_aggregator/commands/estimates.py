@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniable_aggregator.commands._asking import add_asking, credentials, pairs, write
+from deniable_aggregator.commands._asking import add_asking, credentials, numbers, pairs, write
 from deniable_aggregator.commands._command import UsageError, command
 
 __all__ = ["add"]
@@ -34,6 +34,8 @@ def add(commands: Any) -> None:
     )
     together = "intervals that hold at a year of looks together, or at all looks at growing windows"
     parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
+    parser.add_argument("--weigh", nargs="+", metavar=("SEGMENT", "VALUE=SHARE"),
+                        help="weigh by known shares, such as platform linux=0.6 windows=0.4")  # fmt: skip
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
 
 
@@ -58,6 +60,10 @@ def run(options: Any) -> None:
         ],
         "anytime": options.anytime,
     }
+    if options.weigh:
+        choices["weights"] = {
+            options.weigh[0]: numbers("--weigh", options.weigh[1:], "VALUE=SHARE, such as linux=0.6")
+        }
     with Reader(options.endpoint, credentials=credentials(options)) as reader:
         if not options.watch:
             write(reader.estimates(options.metric, **choices), options, estimates)

@@ -30,8 +30,10 @@ _MEASURES = {
 }
 
 
-def query_of(query: pb.Query) -> Query:
+def query_of(query: pb.Query, weighted: bool = False) -> Query:
     """A query as the analyst takes it; a ValueError says what is wrong with it."""
+    if query.weights and not weighted:
+        raise ValueError("weights are for the estimates of a window, at one look")
     return Query(
         last_epoch=query.last_epoch or None,
         epochs=query.epochs or 1,
@@ -64,6 +66,7 @@ def estimate_message(found: Answer) -> pb.Estimate:
         series=_series_messages(found),
         note=estimate.note,
         looks=_LOOKS[found.looks],
+        weighted_by=found.weighted_by,
     )
 
 

@@ -19,6 +19,7 @@ from deniable_aggregator.analysis.prices import Price, told
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer
 from deniable_aggregator.analysis.turns import SLICE, Turn
+from deniable_aggregator.analysis.weighting import weighted_answers
 from deniable_aggregator.answers import check_asked
 from deniable_aggregator.telling.change_messages import before_of, changes_message, devices_of
 from deniable_aggregator.telling.messages import estimate_message, overview_message, query_of
@@ -39,8 +40,14 @@ class Questions:
         self, asker: str, collection: str, query: pb.Query, metric: str | None = None
     ) -> list[pb.Estimate]:
         """The answers of one metric, or of all metrics, of a collection."""
-        async with self._turn(asker, self.price(collection, query, metric)) as turn:
-            answers = await self.analyst.answers(collection, query_of(query), metric, turn)
+        weighted = bool(query.weights) and query.looks in {pb.LOOKS_UNSPECIFIED, pb.LOOKS_ONE}
+        asked, times = query_of(query, weighted), max(len(query.weights), 1)
+        async with self._turn(asker, self.price(collection, query, metric, times=times)) as turn:
+            if weighted:
+                shares = query.weight_by, dict(query.weights)
+                answers = await weighted_answers(self.analyst, collection, asked, *shares, metric, turn)
+            else:
+                answers = await self.analyst.answers(collection, asked, metric, turn)
             return await _messages(answers, turn)
 
     async def epochs(self, asker: str, collection: str, query: pb.Query, metric: str) -> list[pb.Estimate]:
@@ -87,7 +94,7 @@ class Questions:
 
     async def version(self, collection: str, query: pb.Query, trend: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""
-        return await self.analyst.version(collection, query_of(query), trend)
+        return await self.analyst.version(collection, query_of(query, weighted=True), trend)
 
     def price(
         self,
@@ -100,7 +107,7 @@ class Questions:
         times: int = 1,
     ) -> Price:
         """What a question costs."""
-        found, own = self.analyst.catalog.collection(collection), query_of(query)
+        found, own = self.analyst.catalog.collection(collection), query_of(query, weighted=True)
         metrics = self.analyst.metrics(found, metric)
         for each in metrics:
             check_asked(each, own.asked, own.series)

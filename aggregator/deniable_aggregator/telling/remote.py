@@ -34,7 +34,9 @@ class Reader:
     hold `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
     windows. Of a distribution any `quantiles` can be asked for, such as [0.5, 0.999], and the `shares` of ranges:
     [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what lies below 200, and what between both.
-    With `credentials` TLS is spoken, as the SDK speaks it.
+    Where it is known how the population is made up, `weights` say so, such as
+    {"platform": {"linux": 0.6, "windows": 0.4}}, and `estimates` are weighted by it. With `credentials` TLS is
+    spoken, as the SDK speaks it.
     """
 
     def __init__(
@@ -157,7 +159,11 @@ def _query(
     anytime: str = "",
     quantiles: Sequence[float] = (),
     shares: Sequence[tuple[float | None, float | None]] = (),
+    weights: Mapping[str, Mapping[str, float]] | None = None,
 ) -> pb.Query:
+    if weights is not None and len(weights) != 1:
+        raise ValueError("weights are of one segment, as in {'platform': {'linux': 0.6, 'windows': 0.4}}")
+    by, parts = next(iter(weights.items())) if weights else ("", {})
     if anytime not in _LOOKS:
         raise ValueError(f"intervals hold at {' or '.join(_LOOKS)[4:]} looks, not {anytime!r}")
     if target not in _TARGETS:
@@ -170,6 +176,8 @@ def _query(
         target=_TARGETS[target],
         asked=_asked(quantiles, shares),
         looks=_LOOKS[anytime],
+        weight_by=by,
+        weights=parts,
     )
 
 

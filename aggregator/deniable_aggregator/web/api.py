@@ -10,10 +10,10 @@
     /api/v1/collections/{name or digest}/comparisons/{metric}[.csv]
     /api/v1/health
 
-Choices are parameters: last, last_epoch, confidence, target, anytime, rows, trend, and segment.NAME=VALUE; of
-comparisons also with, with_last_epoch and with.NAME=VALUE, or baseline.KEY=NUMBER, and apart, changed and rate. Every
-answer has an ETag that changes when it does, or the form in which it is told: who has it asks again with
-If-None-Match, which costs next to nothing.
+Choices are parameters: last, last_epoch, confidence, target, anytime, rows, trend, segment.NAME=VALUE, and of
+estimates weight.NAME.VALUE=SHARE; of comparisons also with, with_last_epoch and with.NAME=VALUE, or
+baseline.KEY=NUMBER, and apart, changed and rate. Every answer has an ETag that changes when it does, or the form in
+which it is told: who has it asks again with If-None-Match, which costs next to nothing.
 
 A question has a price that is known before anything is read (`analysis/prices.py`). One above the bound is answered
 with 422 and with what would fit: fewer epochs, of which last and last_epoch choose the next ones, or one metric.
@@ -248,6 +248,9 @@ def _query(request: web.Request) -> pb.Query:
             setattr(query, name, count(name, value))
         elif name == "confidence":
             query.confidence = fraction(name, value)
+        elif name.startswith("weight."):
+            query.weight_by, _, own = name.removeprefix("weight.").partition(".")
+            query.weights[own] = fraction(name, value)
         elif name in _WORDS:
             setattr(query, *_word(name, value))
         elif name in {QUANTILES, SHARES} and not is_comparison(request):
@@ -257,7 +260,7 @@ def _query(request: web.Request) -> pb.Query:
         elif name != "trend" and not (is_comparison(request) and is_comparing(name)):
             raise ValueError(
                 f"no parameter {name!r}; there are last, last_epoch, confidence, target, anytime, rows, trend, "
-                f"series, segment.NAME, {QUANTILES} and {SHARES}"
+                f"series, segment.NAME, weight.NAME.VALUE, {QUANTILES} and {SHARES}"
             )
     return query
 

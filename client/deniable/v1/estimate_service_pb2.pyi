@@ -444,6 +444,7 @@ class Estimate(google.protobuf.message.Message):
     KIND_FIELD_NUMBER: builtins.int
     NOTE_FIELD_NUMBER: builtins.int
     LOOKS_FIELD_NUMBER: builtins.int
+    WEIGHTED_BY_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -468,6 +469,8 @@ class Estimate(google.protobuf.message.Message):
     """What keeps an interval from having an upper end, in words; empty where nothing does."""
     looks: global___Looks.ValueType
     """At which looks together its intervals hold."""
+    weighted_by: builtins.str
+    """The segment whose shares of the population it is weighted by; empty where there is none."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that the answer is about, by segment name; without any it is about all."""
@@ -502,9 +505,10 @@ class Estimate(google.protobuf.message.Message):
         kind: builtins.str = ...,
         note: builtins.str = ...,
         looks: global___Looks.ValueType = ...,
+        weighted_by: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
 
@@ -582,6 +586,22 @@ class Query(google.protobuf.message.Message):
         ) -> None: ...
         def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
 
+    @typing.final
+    class WeightsEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.float
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.float = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
     LAST_EPOCH_FIELD_NUMBER: builtins.int
     EPOCHS_FIELD_NUMBER: builtins.int
     SEGMENT_FIELD_NUMBER: builtins.int
@@ -591,6 +611,8 @@ class Query(google.protobuf.message.Message):
     ASKED_FIELD_NUMBER: builtins.int
     SERIES_FIELD_NUMBER: builtins.int
     LOOKS_FIELD_NUMBER: builtins.int
+    WEIGHT_BY_FIELD_NUMBER: builtins.int
+    WEIGHTS_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -607,6 +629,8 @@ class Query(google.protobuf.message.Message):
     """
     looks: global___Looks.ValueType
     """At which looks together the intervals of estimates hold. Comparisons hold at each look by itself."""
+    weight_by: builtins.str
+    """A segment whose values' shares of the population are known: estimates of a window are weighted by them."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -621,6 +645,10 @@ class Query(google.protobuf.message.Message):
     def series(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """Only these series, by name; none: all."""
 
+    @property
+    def weights(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.float]:
+        """The shares, by the segment's value; they add up to 1."""
+
     def __init__(
         self,
         *,
@@ -633,8 +661,10 @@ class Query(google.protobuf.message.Message):
         asked: collections.abc.Iterable[global___RowAsked] | None = ...,
         series: collections.abc.Iterable[builtins.str] | None = ...,
         looks: global___Looks.ValueType = ...,
+        weight_by: builtins.str = ...,
+        weights: collections.abc.Mapping[builtins.str, builtins.float] | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
 
 global___Query = Query
 
