@@ -80,7 +80,7 @@ class Measured:
 def _submit(size: int, calls: int, pace: int = 0) -> Load:
     body = framed([batch(size).SerializeToString()])
     if pace:
-        return Load(_SUBMIT, body, calls, 0, connections=20, streams=100, pace=pace)
+        return Load(_SUBMIT, body, calls, 0, connections=20, streams=32, pace=pace)
     return Load(_SUBMIT, body, calls, 0)
 
 
