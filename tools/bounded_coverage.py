@@ -32,7 +32,7 @@ __all__ = ["EPSILONS", "HEADING", "METRICS", "REPORTS", "Measured", "cases", "me
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
 REPORTS = (50, 100, 300, 1_000)
 EPSILONS = ("0.5", "1", "2", "4", "6", "8")
-SAMPLES, AGAIN, WORST = 500, 4_000, 3
+SAMPLES, AGAIN, WORST = 300, 4_000, 2
 
 _HEAD = """
 [collection]
