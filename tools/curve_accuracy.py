@@ -68,8 +68,10 @@ def errors(tree: Tree, columns: Sequence[Mechanism], shares: Sequence[float]) ->
     return Errors(float(boundaries.mean()), both * count / (count - 1))
 
 
-def best(tree: Tree, columns: Sequence[Mechanism], of: Callable[[Errors], float]) -> Errors:
-    """At the allotment of the least error of a sort, as a general search finds it."""
+def best(
+    tree: Tree, columns: Sequence[Mechanism], of: Callable[[Errors], float], start: Sequence[float] = ()
+) -> Errors:
+    """At the allotment of the least error of a sort, as a general search finds it from some allotment on."""
 
     def shares(logs: np.ndarray) -> list[float]:
         weights = np.exp(logs - logs.max())
@@ -79,7 +81,7 @@ def best(tree: Tree, columns: Sequence[Mechanism], of: Callable[[Errors], float]
     search: Any = minimize
     found = search(
         lambda logs: of(errors(tree, columns, shares(logs))),
-        np.zeros(len(columns)),
+        np.log(start) if start else np.zeros(len(columns)),
         method="Nelder-Mead",
         options={"maxiter": 60 * len(columns), "fatol": 1e-3},
     )
@@ -92,8 +94,8 @@ def main() -> None:
     print("| buckets | epsilon 0.5 | 1 | 2 | 4 | range at 1 | least range at 1 |\n|---|---|---|---|---|---|---|")
     for buckets in BUCKETS:
         own = [errors(*asked(buckets, Epsilon.of(Fraction(epsilon)))) for epsilon in EPSILONS]
-        tree, columns, _ = asked(buckets, one)
-        least = best(tree, columns, lambda found: found.range).range
+        tree, columns, shares = asked(buckets, one)
+        least = best(tree, columns, lambda found: found.range, shares).range
         curves = " | ".join(f"{found.curve:.1f}" for found in own)
         print(f"| {buckets:,} | {curves} | {own[1].range:.1f} | {least:.1f} |")
     print("\n| buckets | parts | curve | range |\n|---|---|---|---|")

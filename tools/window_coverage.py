@@ -144,17 +144,20 @@ def measured(
 ) -> list[Result]:
     """Every row over so many samples, but for totals, which are means times a number."""
     values = [value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)]
-    numbers = []
-    for counters in _samples(case, devices, epochs, samples, presence, generator):
-        found = windowed(case.metric, counters, CONFIDENCE, Target.POPULATION).estimate
-        numbers.append([(row.value, row.low, row.high) for row in found.rows])
+    every_sample = _samples(case, devices, epochs, samples, presence, generator)
+    answers = [windowed(case.metric, each, CONFIDENCE, Target.POPULATION).estimate for each in every_sample]
+    rows = [each.by_id for each in answers]
+    measures = {where: heading.measure for where, heading in zip(answers[0].ids, answers[0].headings, strict=True)}
+    # How finely a distribution is told depends on how many have reported: those that are told every time.
+    told = [where for where in answers[0].ids if all(where in own for own in rows)]
+    numbers = [[(own[where].value, own[where].low, own[where].high) for where in told] for own in rows]
     known = truth(case.metric, values)
-    true = np.array([known[row] for row in found.ids])
+    true = np.array([known[where] for where in told])
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
     held = ((low <= true + 1e-9) & (true - 1e-9 <= high)).mean(axis=0).tolist()
     widths, ideals = (high - low).mean(axis=0).tolist(), (3.92 * value.std(axis=0)).tolist()
-    every = zip(found.rows, found.headings, held, widths, ideals, strict=True)
-    return [Result(row.key, *own) for row, heading, *own in every if heading.measure is not Measure.TOTAL]
+    every = zip(told, held, widths, ideals, strict=True)
+    return [Result(where.key, *own) for where, *own in every if measures[where] is not Measure.TOTAL]
 
 
 @dataclass(frozen=True)

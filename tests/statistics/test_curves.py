@@ -151,8 +151,8 @@ def test_quantiles_of_real_delays_hold_in_many_samples(reports: int, heaped: boo
 @pytest.mark.timeout(3600)
 def test_the_median_and_the_ninetieth_percentile_are_near_in_rank() -> None:
     """300,000 flights at epsilon 1, in 16 parts of a quarter of an hour, 200 samples: within 0.6% of rank, as a root
-    mean square (within what 200 samples of that leave, once in 10^7). A value's rank is the share of all flights that is
-    earlier, with the minute's own spread over it."""
+    mean square (within what 200 samples of that leave, once in 10^7). A value's rank is the share of all flights that
+    is earlier, with the minute's own spread over it."""
     metric, values = flights(-60, 180, 16), delays(False)
     minutes = np.arange(-100, 1400)
     ranks = np.searchsorted(np.sort(values), minutes) / len(values)
