@@ -169,6 +169,18 @@ def test_quantities_differ_in_their_unit_and_counts_without_an_end_in_no_known_w
     assert math.isnan(mean.p_value)
 
 
+def test_counts_without_an_end_are_compared_where_the_devices_are_the_same() -> None:
+    """What their tail could hide is on both sides, and cancels: noise is left. Where an answer may have changed, it
+    could be by any number."""
+    sides = [[accumulate(EVENTS, [EVENTS.randomize(3) for _ in range(200)])] for _ in range(2)]
+    (same, _) = compared(EVENTS, sides[0], sides[1], devices=Devices(changed=0.0)).by_id.values()
+    (reporting, _) = compared(EVENTS, sides[0], sides[1], target=Target.REPORTING).by_id.values()
+    assert reporting.low - 1e-9 <= same.low < same.value < same.high <= reporting.high + 1e-9
+    assert same.high - same.low > 0.9 * (reporting.high - reporting.low)
+    (other, _) = compared(EVENTS, sides[0], sides[1], devices=Devices(changed=0.01)).by_id.values()
+    assert (other.low, other.high) == (-math.inf, math.inf)
+
+
 def test_what_is_said_of_devices_has_to_be_possible() -> None:
     """A part is between 0 and 1, and devices are not others and the same."""
     for wrong in (-0.1, 1.1, math.nan):

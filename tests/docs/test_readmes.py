@@ -109,7 +109,7 @@ class Reader:
             with serving(Path("own"), *[word for word in rest[1:] if word not in {"--data", "./data"}]):
                 pass
         elif program == "deniable":
-            more = ["--endpoint", self._endpoint] if rest[0] == "estimates" else []
+            more = ["--endpoint", self._endpoint] if rest[0] in {"estimates", "compare"} else []
             self._ended(where, [COMMAND, *rest, *more])
         else:
             assert words[:3] == ["python", "-m", "deniable"], f"{where}: nobody knows how to run {words}"

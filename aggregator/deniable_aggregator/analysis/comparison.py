@@ -175,11 +175,11 @@ def _keys(*estimates: Estimate) -> Keys:
 
 def _comparison(before: Side, after: Side, devices: Devices) -> Comparison:
     """From both sides, which have the same rows."""
-    common, z = _common(before, after, devices), quantile(after.estimate.confidence)
+    together, z = _together(before, after, devices), quantile(after.estimate.confidence)
     pairs = zip(before.estimate.rows, after.estimate.rows, after.estimate.headings, strict=True)
     changes = iter(
         [
-            _change(_Pair(*own, before.whole[:, place], after.whole[:, place], common[:, place]), z)
+            _change(_Pair(*own, before.whole[:, place], after.whole[:, place], together[:, place]), z)
             for place, own in enumerate(pairs)
         ]
     )
@@ -187,29 +187,36 @@ def _comparison(before: Side, after: Side, devices: Devices) -> Comparison:
     return Comparison(before.windowed, after.windowed, series, devices)
 
 
-def _common(before: Side, after: Side, devices: Devices) -> _Floats:
-    """What is to be added to the squares of both sides, down and up; negative where errors cancel."""
+def _together(before: Side, after: Side, devices: Devices) -> _Floats:
+    """The squares of reaches of differences, down and up: a difference is low where after is, and before high."""
+    whole = before.whole[::-1] + after.whole
     if devices.apart:
-        return np.zeros(after.whole.shape)
-    unknown: _Floats = 2 * np.sqrt(
-        before.values[::-1] * after.values
-    )  # a difference is low where after is, and before high
+        return whole
+    unknown: _Floats = whole + 2 * np.sqrt(before.values[::-1] * after.values)
     if devices.changed is None:
         return unknown
-    kept = [np.maximum(own.whole - own.anew, 0) for own in (before, after)]
+    kept = [own.whole - np.minimum(own.anew, np.where(np.isinf(own.whole), 0, own.whole)) for own in (before, after)]
     kept[0] = kept[0][::-1]
     few, many = np.sort([before.devices, after.devices], axis=0)
     apart = 1 - np.divide(few, many, out=np.zeros(few.shape), where=many > 0)
-    moved = np.zeros(few.shape)
-    if devices.changed and after.estimate.target is Target.POPULATION:
-        moved = after.farthest / np.maximum(few, 1)
-    left = np.maximum(*kept) * apart + devices.changed * (kept[0] + kept[1] + moved)
-    less: _Floats = np.minimum(left - kept[0] - kept[1], unknown)
-    return less
+    left = before.anew[::-1] + after.anew + _part(np.maximum(*kept), apart)
+    left += _part(kept[0] + kept[1], np.full(few.shape, devices.changed))
+    if after.estimate.target is Target.POPULATION:
+        left += _part(np.broadcast_to(after.farthest, left.shape), devices.changed / np.maximum(few, 1))
+    known: _Floats = np.minimum(left, unknown)
+    return known
+
+
+def _part(squares: _Floats, part: _Floats) -> _Floats:
+    """A part of what may be infinite; no part of it is nothing."""
+    parts: _Floats = np.multiply(
+        squares, part, out=np.zeros(squares.shape), where=np.broadcast_to(part > 0, squares.shape)
+    )
+    return parts
 
 
 class _Pair(NamedTuple):
-    """A row on both sides, with the squares of its reaches, and what both have in common, down and up."""
+    """A row on both sides, with the squares of its reaches and of those of the difference, down and up."""
 
     before: Row
     after: Row
@@ -218,7 +225,15 @@ class _Pair(NamedTuple):
     """Of the side before."""
     other: _Floats
     """Of the side after."""
-    common: _Floats
+    together: _Floats
+    """Of the difference."""
+
+    @property
+    def common(self) -> _Floats:
+        """What the difference has besides those of both sides: negative where errors cancel, or nan if infinite."""
+        with np.errstate(invalid="ignore"):
+            less: _Floats = self.together - self.own[::-1] - self.other
+        return less
 
 
 def _change(pair: _Pair, z: float) -> Change:
@@ -226,10 +241,10 @@ def _change(pair: _Pair, z: float) -> Change:
     value = after.value - before.value
     if math.isnan(value):
         return Change(after.key, before, after, *[math.nan] * 8)
-    down, up = np.sqrt(np.maximum(pair.other + pair.own[::-1] + pair.common, 0)).tolist()
+    down, up = np.sqrt(pair.together).tolist()
     square = before.std_error**2 + after.std_error**2 + float(pair.common.mean()) / z**2
     chance = _p_value(abs(value), down if value > 0 else up, z)
-    error = math.sqrt(max(square, 0.0))
+    error = math.sqrt(max(square, 0.0)) if math.isfinite(square) else math.nan
     return Change(after.key, before, after, value, value - down, value + up, error, *_ratio(pair), chance)
 
 
@@ -244,6 +259,8 @@ def _p_value(size: float, reach: float, z: float) -> float:
 def _ratio(pair: _Pair) -> tuple[float, float, float]:
     """After over before with its interval, where both are of what can not be below 0, and before is above it."""
     before, after, span = pair.before.value, max(pair.after.value, 0.0), pair.heading.span
+    if not np.isfinite(pair.own + pair.other).all():
+        return math.nan, math.nan, math.nan
     if before <= math.sqrt(pair.own[0]) or (pair.heading.measure is not Measure.SHARE and span and span[0] < 0):
         return math.nan, math.nan, math.nan
     (down, up), (low, high), (less, more) = (each.tolist() for each in (pair.own, pair.other, pair.common))
