@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import headings, row_count
+from deniable_aggregator.answers import combines, headings, row_count
 
 __all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling", "told"]
 
@@ -32,6 +32,8 @@ _ESTIMATE = 10_000
 _ESTIMATE_COLUMN = 2_000
 _ESTIMATE_ROW = 100
 """To turn counters into estimates and intervals, once, and to make consistent rows of them."""
+_COMBINE_COLUMN, _COMBINE_COUNTER = 12_000, 25
+"""To make one answer out of columns that belong together, as the levels of a tree do, besides."""
 _ROW = 3_000
 """To put one row into words, and into a message."""
 _LEVEL = 1.05
@@ -56,6 +58,9 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
     """To make the estimate of a window."""
     rows, columns = row_count(metric), len(metric.columns)
     one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows
+    if combines(metric):
+        counters = sum(column.shape.counters for column in metric.columns)
+        one += _COMBINE_COLUMN * columns + _COMBINE_COUNTER * counters
     levels = min(rows, _MOST_LEVELS, math.ceil(math.log(epochs) / math.log(_LEVEL)))
     return one if epochs == 1 else one * (2 + levels)
 
