@@ -21,7 +21,7 @@ import pytest
 
 from deniable import randomness
 from deniable.epsilon import Epsilon
-from deniable.kinds import Count, Distribution, Flags, Kind, Number, Quantity, Set, Vector
+from deniable.kinds import Count, Distribution, Flags, Kind, Number, Quantity, Set, Tree, Vector
 from deniable.mechanisms import MECHANISMS
 from deniable.payload import Integers
 from mechanisms.registered import CASES
@@ -146,6 +146,7 @@ KINDS: list[tuple[Kind, list[Any]]] = [
     (Vector(4, Fraction(1), "l2", Fraction(1, 10**6)), [[0.0] * 4, [3.0, 4.0, 0.0, 0.0], [0.1, -0.2, 0.3, 0.4]]),
     (Number(Fraction(0), Fraction(60), Fraction(1)), [-1e300, 0.0, 7.3, 33.0, 60.0, 1e300]),
     (Distribution(Fraction(0), Fraction(60), 50), [-1e300, 0.0, 7.3, 33.0, 60.0, 1e300]),
+    (Tree(("a/x", "a/y", "b", "c/d/e", "c/d/f")), ["a/x", "a/y", "b", "c/d/e", "c/d/f"]),
     (Count(50), [0, 7, 50, 51, 1 << 53]),
     (Count(None, "event"), [0, 7, (1 << 31) - 2, 1 << 53]),
 ]
