@@ -96,6 +96,11 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
             assert row["truthText"] == "62.00%"
             # 400 devices at epsilon 1: the standard error is 0.05; seven of them are exceeded once in 10^11 times.
             assert row["value"] == pytest.approx(row["truth"], abs=0.35)
+            day = f"estimates/dark_mode?last_epoch={before[0]['lastEpoch'] - 1}"
+            yesterday = json.loads(fetched(asked.replace("overview", day)))["estimate"]["series"][0]["rows"][0]
+            assert (
+                yesterday["truth"] < 0.45
+            )  # what comparisons are to find: the dark theme was made the default today
             reports = int(before[0]["reports"])
             soon(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
             demo.send_signal(signal.SIGINT)

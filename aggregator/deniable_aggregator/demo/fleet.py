@@ -30,7 +30,7 @@ _FEWER = 4
 """Earlier days have a part of today's devices."""
 _DRIFT = 0.04
 """An answer's odds change by about so much a day."""
-_TURNED = {"dark_mode": 0.7}
+_TURNED = {"dark_mode": 0.45}
 """Of which metrics the first answer had other odds before today, by so much: the dark theme was made the default."""
 _WHOLE = 10_000
 """Weights of a day are rounded to parts of this, so that the truth is exact."""
