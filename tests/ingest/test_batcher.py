@@ -15,6 +15,8 @@ from deniable_aggregator.ingest.flush import Flush
 from support.aggregator_server import Client, counted, request, serving, store_of
 from support.waiting import PATIENCE, until
 
+CALLS = 30
+"""About as many as a connection can have at a time."""
 NEVER = 10 * PATIENCE
 """An interval that nothing waits for."""
 
@@ -58,13 +60,13 @@ def test_batches_that_come_together_are_stored_together(tmp_path: Path) -> None:
     async def wait() -> None:
         async with serving(tmp_path, flush=FlushSettings(interval=NEVER)) as (server, client):
             await submit(client)
-            together = asyncio.create_task(submit(client, 100))
-            await until(lambda: server.stats.waiting == 100)
+            together = asyncio.create_task(submit(client, CALLS))
+            await until(lambda: server.stats.waiting == CALLS)
             await server.drain()
             await together
             assert server.stats.flushes == 2
         async with serving(tmp_path) as (server, _):
-            assert await counted(server, 0) == [0, 101, 0, 0, 0]
+            assert await counted(server, 0) == [0, 1 + CALLS, 0, 0, 0]
 
     asyncio.run(wait())
 
@@ -120,18 +122,18 @@ def test_nobody_waits_for_a_store_that_is_away_behind_others(tmp_path: Path) -> 
         async with serving(tmp_path / "store") as (behind, _):
             url, pid = store_of(behind).url, store_of(behind).pid
             assert pid
-            few = FlushSettings(most_batches=10)
+            few = FlushSettings(most_batches=2)
             async with serving(tmp_path, redis_url=url, flush=few, folds=False) as (server, client):
                 await submit(client)
                 os.kill(pid, signal.SIGSTOP)
-                batches = [request((0, 1)) for _ in range(200)]
+                batches = [request((0, 1)) for _ in range(CALLS)]
                 told = await asyncio.gather(*map(client.refused, batches))
                 assert {each.reason for each in told} == {"STORE_UNAVAILABLE"}
-                assert sum(server.stats.store_errors.values()) < 5  # not twenty flushes, one after another
+                assert sum(server.stats.store_errors.values()) < 5  # not fifteen flushes, one after another
                 assert server.stats.waiting == 0
                 os.kill(pid, signal.SIGCONT)
                 await asyncio.gather(*map(client.submit, batches))
-                assert await counted(server, 0) == [0, 201, 0, 0, 0]
+                assert await counted(server, 0) == [0, 1 + CALLS, 0, 0, 0]
 
     asyncio.run(load())
 
