@@ -28,7 +28,7 @@ name = "editor"
 epoch = "1d"
 owner = "telemetry@example.org"
 [budget]
-epoch = 21.0
+epoch = 23.0
 [segments]
 platform = ["linux", "macos", "windows"]
 [metrics.browser]
@@ -87,6 +87,11 @@ description = "Languages of the interface that were tried"
 values = ["de", "en", "fr", "ja"]
 max_items = 2
 epsilon = 1.0
+[metrics.region]
+kind = "tree"
+description = "Where it is"
+paths = ["north/a", "north/b", "south"]
+epsilon = 2.0
 [metrics.silent]
 kind = "boolean"
 description = "Nobody has answered this yet"
@@ -117,6 +122,7 @@ OTHERS: dict[str, list[Any]] = {
     "commands": [0, 3, 12, 40],
     "features": [["vim"], ["wrap", "minimap"], []],
     "weights": [[0.5, 0.25, 0.0], [0.0, 0.1, 0.6]],
+    "region": ["north/a", "north/a", "south"],
     "tongues": [["en"], ["en", "de"], ["fr"]],
 }
 """Answers of the kinds that are not drawn by share."""
@@ -358,9 +364,10 @@ def test_every_kind_has_a_card_and_a_page(page: Page) -> None:
         card = page.locator(".card", has=page.locator(f"#card-{name}"))
         assert card.locator(".glyph .reach").count() >= 3
         assert re.search(r"\d", card.locator(".big, .text").first.inner_text())
-    for name in ("commands", "delays", "features", "weights", "tongues"):
+    for name in ("commands", "delays", "features", "region", "weights", "tongues"):
         shown(page, f"/c/editor/{name}")
-        expect(page.locator("section[aria-labelledby=answer-head] .chart .main-svg").first).to_be_visible()
+        drawn = ".tree .glyph" if name == "region" else ".chart .main-svg"
+        expect(page.locator(f"section[aria-labelledby=answer-head] {drawn}").first).to_be_visible()
         row = page.locator("section[aria-labelledby=answer-head] tbody tr").first.inner_text()
         assert re.search(r"-?[\d.,]+%? to -?[\d.,]+%?", row)
 
