@@ -12,19 +12,17 @@ buckets alone do. Two halves are best: at epsilon 1 and 256 buckets four parts c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from deniable._section import Section, a_range, a_text, whole
-from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds import _levels
-from deniable.kinds._kind import Kind
+from deniable.kinds._levelled import Levelled
 from deniable.kinds._values import check_range, finite, shown
-from deniable.mechanisms import Mechanism, Supporting, fitting
 
 __all__ = ["Distribution"]
 
@@ -32,21 +30,16 @@ MOST_BUCKETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution(Kind):
+class Distribution(Levelled):
     """Where in a range from `low` to `high`, cut into `buckets`, a quantity lies."""
 
     name: ClassVar[str] = "distribution"
     reducers: ClassVar[tuple[str, ...]] = ("last", "mean", "sum", "max", "min", "sample")
-    mechanisms: ClassVar[tuple[str, ...]] = tuple(fitting(2))
 
     low: Fraction
     high: Fraction
     buckets: int
     unit: str = ""
-    _ends: dict[tuple[int, ...], tuple[Sequence[Mechanism], tuple[int, ...]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """The thresholds of columns, by who they are; kept with them, so that nobody else becomes them."""
 
     def __post_init__(self) -> None:
         check_range(self.low, self.high)
@@ -91,18 +84,9 @@ class Distribution(Kind):
         """The node of a level that a bucket is in."""
         return bucket * self.sizes[level] // self.buckets
 
-    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Supporting, ...]:
-        """One for each level, by the mechanism that is best for its nodes."""
-        return _levels.asked(epsilon, self.sizes, mechanism)
-
-    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
-        """Not: a level that is drawn for life would tell which device it is."""
-        raise self.once("a drawn level")
-
-    def allotment(self, columns: Sequence[Mechanism]) -> list[float]:
-        """The share of devices that each level is asked of."""
-        variances = [float(_levels.variance(column)) for column in columns if isinstance(column, Supporting)]
-        return _levels.shares(len(columns), slopes(self.sizes, variances))
+    def slopes(self, variances: Sequence[float]) -> _levels.Slopes:
+        """As `slopes` says of these sizes."""
+        return slopes(self.sizes, variances)
 
     def check(self, value: Any) -> float:
         """Takes any finite number, up to 1e300."""
@@ -133,13 +117,9 @@ class Distribution(Kind):
         ends = [self.boundary(self.first(place, node)) for node in range(self.sizes[place] + 1)]
         return tuple(f"{start:.10g} to {end:.10g}" for start, end in pairwise(ends))
 
-    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
-        """Into a level that is drawn, whatever the value: the node that the value is in."""
-        key = tuple(map(id, columns))
-        if key not in self._ends:
-            self._ends[key] = columns, _levels.thresholds(self.allotment(columns))
-        level = _levels.drawn(self._ends[key][1], draw())
-        return level, self.node(level, self.bucket(value))
+    def place(self, value: float, level: int) -> int:
+        """The node that the value's bucket is in."""
+        return self.node(level, self.bucket(value))
 
 
 def slopes(sizes: Sequence[int], variances: Sequence[float]) -> _levels.Slopes:

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from deniable._section import Section, distinct_texts
-from deniable.epsilon import Epsilon
 from deniable.kinds import _levels
-from deniable.kinds._kind import Kind
+from deniable.kinds._levelled import Levelled
 from deniable.kinds._names import check_name, literal
-from deniable.mechanisms import Mechanism, Supporting, fitting
 
 __all__ = ["BETWEEN", "Tree"]
 
@@ -37,12 +35,11 @@ _Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Tree(Kind):
+class Tree(Levelled):
     """One of the leaves that have these `paths`."""
 
     name: ClassVar[str] = "tree"
     reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
-    mechanisms: ClassVar[tuple[str, ...]] = tuple(fitting(2))
 
     paths: tuple[str, ...]
     nodes: tuple[tuple[str, ...], ...] = field(init=False, repr=False, compare=False)
@@ -51,10 +48,6 @@ class Tree(Kind):
     """For every node of each level the place of its parent in the level above; in the first level 0."""
     index: dict[str, tuple[int, ...]] = field(init=False, repr=False, compare=False)
     """For every leaf its node's place in each level."""
-    _ends: dict[tuple[int, ...], tuple[Sequence[Mechanism], tuple[int, ...]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """The thresholds of columns, by who they are; kept with them, so that nobody else becomes them."""
 
     def __post_init__(self) -> None:
         paths = _ordered([_names(path) for path in self.paths])
@@ -102,18 +95,9 @@ class Tree(Kind):
         """How many nodes each level has."""
         return tuple(map(len, self.nodes))
 
-    def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Supporting, ...]:
-        """One for each level, by the mechanism that is best for its nodes."""
-        return _levels.asked(epsilon, self.sizes, mechanism)
-
-    def memoized(self, epsilon: Epsilon, fresh: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:  # noqa: ARG002
-        """Not: a level that is drawn for life would tell which device it is."""
-        raise self.once("a drawn level")
-
-    def allotment(self, columns: Sequence[Mechanism]) -> list[float]:
-        """The share of devices that each level is asked of."""
-        variances = [float(_levels.variance(column)) for column in columns if isinstance(column, Supporting)]
-        return _levels.shares(len(columns), slopes(self.sizes, variances))
+    def slopes(self, variances: Sequence[float]) -> _levels.Slopes:
+        """As `slopes` says of these sizes."""
+        return slopes(self.sizes, variances)
 
     def check(self, value: Any) -> str:
         """Takes the path of a leaf."""
@@ -133,13 +117,9 @@ class Tree(Kind):
         """Payloads of a level are called by the paths of its nodes."""
         return self.nodes[place]
 
-    def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
-        """Into a level that is drawn, whatever the value: the node that the leaf is in."""
-        key = tuple(map(id, columns))
-        if key not in self._ends:
-            self._ends[key] = columns, _levels.thresholds(self.allotment(columns))
-        level = _levels.drawn(self._ends[key][1], draw())
-        return level, self.index[value][level]
+    def place(self, value: str, level: int) -> int:
+        """The node that the leaf is in."""
+        return self.index[value][level]
 
 
 def slopes(sizes: Sequence[int], variances: Sequence[float]) -> _levels.Slopes:
