@@ -158,9 +158,9 @@ def _changed(catalog: Catalog, found: Sequence[Changed]) -> Metric:
     family = GaugeMetricFamily("deniable_change", words, labels=[*_ABOUT, "series", "key"])
     for own in found:
         about = [catalog.title(own.collection), own.metric.name]
-        for (heading, _), rows in zip(own.comparison.series, own.rows, strict=True):
+        for (heading, every), rows in zip(own.comparison.series, own.rows, strict=True):
             for change, is_found in rows:
-                if is_found:
+                if is_found and (not heading.ordered or len(every) <= MOST_ROWS):
                     family.add_metric([*about, heading.name, change.key], change.value)
     return family
 

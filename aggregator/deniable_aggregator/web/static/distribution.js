@@ -13,6 +13,7 @@ const series = (name, estimate) => rowsOf(estimate).filter((row) => row.heading.
 const quantile = (key, estimate) => series("quantiles", estimate).find((row) => row.key === key);
 
 export const distribution = {
+  fits: "a curve that never falls, and bars that add up to 100%",
   follows: "quantiles",
 
   card(estimate) {

@@ -7,7 +7,7 @@ import { legend } from "./glyph.js";
 import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
-import { follows, viewOf } from "./views.js";
+import { fits, follows, viewOf } from "./views.js";
 import { emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
@@ -73,7 +73,7 @@ export function metricPage(collection, title, info, main) {
     return swap(
       answer,
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
-      h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate)}. The intervals belong to the raw estimates and are not shown.` : ""),
+      h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate, info)}. The intervals belong to the raw estimates and are not shown.` : ""),
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
@@ -206,12 +206,10 @@ function reveals(info) {
   );
 }
 
-// What the consistent view makes true of the shares that it shows.
-function constraints(estimate) {
-  if (estimate.series.some((series) => series.heading.ordered)) return "a curve that never falls, and bars that add up to 100%";
-  if (rowsOf(estimate).some((row) => row.parent)) return "whole numbers of devices, not negative, that add up at every node";
+// What the consistent view makes true: of shares by themselves what their heading says.
+function constraints(estimate, info) {
   const adds = estimate.series.some((series) => series.heading.addsUp);
-  return adds ? "not negative, adding up to 100%" : "between 0% and 100%";
+  return fits(info) ?? (adds ? "not negative, adding up to 100%" : "between 0% and 100%");
 }
 
 function remembered(info) {

@@ -13,6 +13,7 @@ const tops = (estimate) => largest(rowsBy(SHARE, estimate).filter((row) => !row.
 const nameOf = (row) => row.key.slice(row.parent ? row.parent.length + 1 : 0);
 
 export const tree = {
+  fits: "whole numbers of devices, not negative, that add up at every node",
   card(estimate) {
     const rows = tops(estimate);
     if (!rows.length) return [noneNotice()];

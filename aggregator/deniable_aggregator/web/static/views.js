@@ -12,9 +12,11 @@ const VIEWS = { shares, quantities, distribution, tree };
 //   answer(estimate, info, fitted)   the chart of an answer, in its raw or its consistent view: elements
 //   rows(estimate)                   the rows that can be followed over time and compared between segments
 //   follows                          the series that these are of, where an answer has others that take long; or nothing
+//   fits                             what its consistent view makes true, where that is more than of shares
 // A view that this page does not know is that of the measure of the first series.
 export function viewOf(estimate, info) {
   return VIEWS[info.view] ?? (estimate.series[0].heading.measure === "MEASURE_SHARE" ? shares : quantities);
 }
 
 export const follows = (info) => VIEWS[info.view]?.follows;
+export const fits = (info) => VIEWS[info.view]?.fits;
