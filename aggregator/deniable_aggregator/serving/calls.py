@@ -181,9 +181,7 @@ class Calls:
             try:
                 answer = await behaviour(message, context)
             except grpc.aio.AbortError as error:
-                forget_soon(error)
-                if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
-                    self._conduct.mark(context.peer())
+                self._aborted(error, context, reports)
                 raise
             finally:
                 self._stored.discard(context)
@@ -192,6 +190,12 @@ class Calls:
             return answer
 
         return asked
+
+    def _aborted(self, error: grpc.aio.AbortError, context: _Context, reports: bool) -> None:
+        """Let go of a call that was refused; reports that are malformed are a mark of their connection."""
+        forget_soon(error)
+        if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
+            self._conduct.mark(context.peer())
 
     def _lasts(self, method: str, behaviour: Any, asked: bool) -> Any:
         """A method with many answers, which it yields or writes itself; asked for by one message, or by a stream."""
@@ -212,9 +216,7 @@ class Calls:
                 else:
                     await answers
             except grpc.aio.AbortError as error:
-                forget_soon(error)
-                if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
-                    self._conduct.mark(context.peer())
+                self._aborted(error, context, reports)
                 raise
             finally:
                 self._lasting[method] -= 1
