@@ -32,7 +32,8 @@ _WINDOW_SECONDS = 6.0
 _PAIRS = 5
 _LOOK_SECONDS = 3.0
 """A page asks so often; it is asked as often for /metrics, which Prometheus does every fifteen seconds."""
-_TOGETHER = 200
+_TOGETHER = 64
+"""Batches of a message: as many as fit in one."""
 _UNANSWERED = 10
 _STREAM = "/deniable.v1.ReportService/StreamReports"
 
