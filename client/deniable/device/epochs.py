@@ -3,7 +3,7 @@
 words:
   keep   add what was recorded to the epoch's values in the file
   seal   end epochs: reduce, spend, randomise, queue and erase, in one transaction: all of it or none of it
-  ours   values of a metric with the identity that it has in our collection: whichever version of it was asked when they
+  ours   values of a metric with the identity that it has in our collection: whichever version of it asked when they
          were recorded, they mean the same
   fed    a metric that is answered from what an epoch's values of others (its sources) have been reduced to, within
          the same transaction; where one of them has none, it is not answered

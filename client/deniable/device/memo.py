@@ -3,8 +3,8 @@
 words:
   secret   32 random bytes of this device, made once, never sent
   question HMAC of the secret over all that gives what is remembered its meaning: another question is another memory.
-           How it is randomised afresh, and the words that it is asked in, are no part of it: to change these draws, and
-           costs, nothing anew
+           How it is randomised afresh, and the words that it is asked in, are no part of it: to change these draws,
+           and costs, nothing anew
   former   a name that a question had before: with its words in it, or with its second randomisation
   key      HMAC of the secret over question, column and input: what is remembered is not written in the clear (but
            who has the file has the secret too, and can try all inputs of a small domain)
@@ -92,7 +92,7 @@ class Memo:
         return names
 
     def _found(self, metric: Metric) -> tuple[bytes, ...]:
-        """The names that a question has, found out once: the words that it had then are forgotten when it has others."""
+        """The names that a question has, found out once: the words in them are forgotten when it gets others."""
         now = self._name(metric, worded=False, whole=False)
 
         def first(name: bytes) -> int | None:
@@ -109,7 +109,7 @@ class Memo:
         return tuple(sorted(known, key=lambda name: first(name) or 0)) or (now,)
 
     def _former(self, metric: Metric) -> Iterator[bytes]:
-        """The names that it may have had when they had its words in them: those of today, or those that were noted."""
+        """The names that it may have had with its words in them: those of today, or those that were noted."""
         noted = asked(self._connection).get(self._collection)
         for words in ({}, noted.questions if noted else {}):
             worded = _in(words, metric)

@@ -1,4 +1,4 @@
-"""A collection's next version on a device: what means the same goes on, and costs nothing twice; what does not, ends."""
+"""The next version of a collection on a device: what means the same goes on, and costs nothing twice."""
 
 from __future__ import annotations
 
