@@ -52,8 +52,10 @@ class EpochCounters:
 
 def _added(own: Counted, segments: Segments) -> NDArray[np.int64]:
     rows = own.rows
-    if len(rows) and len(segments) <= own.segments[-1]:  # not all of them are asked for
-        rows = rows[np.isin(own.segments, segments, assume_unique=True)]
+    if len(rows):
+        last = own.segments[-1]
+        if len(segments) <= last or segments[last] != last:  # not all of them are asked for
+            rows = rows[np.isin(own.segments, segments, assume_unique=True)]
     if not len(rows):
         return _nothing(rows.shape[1])
     total: NDArray[np.int64] = rows[0] if len(rows) == 1 else rows.sum(axis=0)

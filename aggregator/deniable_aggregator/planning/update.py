@@ -102,7 +102,7 @@ def _unserved(old: Collection, new: Collection) -> Iterator[str]:
 def _cut(old: Collection, new: Collection, update: Update) -> Iterator[str]:
     """What ends, metric by metric."""
     for name in update.gone:
-        yield f"{name}: is no longer asked; what older devices report of it is answered in {_title(old)}"
+        yield f"{name}: is no longer asked; what older devices report of it is in {_title(old)}"
     for name, keys in update.changed.items():
         again = ""
         if new.metrics[name].memoize and {*keys} - {"epoch", "segments", "instantaneous_epsilon"}:
