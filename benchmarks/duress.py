@@ -55,7 +55,8 @@ stored**. Ratios are medians of {rounds} rounds' ratios, with the lowest and the
   other; *20 at once*: a hundred times a second 20 together, which is how h2load paces 20 connections. p99 against
   bare depends on that more than on anything: where calls come together they wait for each other at a bare server, too
 - *the floor*: a server that answers a call once its id is in a store, synced to disk, and does nothing else: it
-  checks nothing and adds up nothing. What comes while the store is at work goes there together
+  checks nothing and adds up nothing. What comes while the store is at work goes there together. The thread of it that
+  waits for calls reads them, as the aggregator's does
 - *two loops beside*: another program runs an endless loop on each processor
 - *half the time*: all processes of the server are stopped for 50 of every 100 milliseconds, as a quota stops them
 - *a slow store*: the store answers 10 milliseconds later
@@ -89,6 +90,8 @@ class Strait:
     """What happens meanwhile: loops or quota."""
 
 
+_PACED: dict[str, Any] = {"connections": 20, "streams": 32}
+
 STRAITS = (
     Strait("nothing", 1.0, 1.0),
     Strait("400 connections, one call each", 1.0, 1.0, connections=400, streams=1),
@@ -101,14 +104,21 @@ STRAITS = (
     Strait("half the time", 1.0, 1.0, beside="quota", calls=0.5),
     Strait("a slow store", 1.0, 1.0, server="slow 1"),
     Strait("dear flushes", 0.9, server="dear 1"),
-    Strait("200 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=200, calls=0.05),
-    Strait("200 calls a second: the floor", server="floor 1", connections=20, streams=32, pace=200, calls=0.05),
-    Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=2000, calls=0.3),
-    Strait("2,000 calls a second: the floor", server="floor 1", connections=20, streams=32, pace=2000, calls=0.3),
-    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=2000,
-           together=20, calls=0.3),
-    Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, connections=20, streams=32, pace=2000,
-           calls=0.3, beside="loops"),
+    Strait("200 calls a second", None, 1.2, 0.004, 2.5, **_PACED, pace=200, calls=0.05),
+    Strait("200 calls a second: the floor", server="floor 1", **_PACED, pace=200, calls=0.05),
+    Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, **_PACED, pace=2000, calls=0.3),
+    Strait("2,000 calls a second: the floor", server="floor 1", **_PACED, pace=2000, calls=0.3),
+    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 3.5, **_PACED, pace=2000, together=20, calls=0.3),
+    Strait("2,000 calls a second, 20 at once: the floor", server="floor 1", **_PACED, pace=2000, together=20,
+           calls=0.3),
+    Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, **_PACED, pace=2000, calls=0.3,
+           beside="loops"),
+    Strait("2,000 calls a second, two loops beside: the floor", server="floor 1", **_PACED, pace=2000, calls=0.3,
+           beside="loops"),
+    Strait("2,000 calls a second, 20 at once, two loops beside", None, None, None, 5.0, **_PACED, pace=2000,
+           together=20, calls=0.3, beside="loops"),
+    Strait("2,000 calls a second, 20 at once, two loops beside: the floor", server="floor 1", **_PACED, pace=2000,
+           together=20, calls=0.3, beside="loops"),
 )  # fmt: skip
 
 
@@ -216,7 +226,7 @@ class _Servers:
         kind, processes = name.split()
         server = Running(
             *("benchmarks.duress_servers", kind, str(self._room / name.replace(" ", "-")), processes),
-            environment=DIRECTLY if _is_aggregator(name) else None,
+            environment=None if kind == "bare" else DIRECTLY,
         )
         self._running[name] = server
         self._stack.callback(server.end)
