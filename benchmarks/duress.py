@@ -25,7 +25,6 @@ from benchmarks.duress_servers import counted
 from benchmarks.ingest_servers import COLLECTION, METRICS, batch
 from benchmarks.processes import Running, tree
 from benchmarks.raw_load import Calls
-from deniable_aggregator.serving.reading import DIRECTLY
 
 __all__ = ["main", "measure"]
 
@@ -55,8 +54,7 @@ stored**. Ratios are medians of {rounds} rounds' ratios, with the lowest and the
   other; *20 at once*: a hundred times a second 20 together, which is how h2load paces 20 connections. p99 against
   bare depends on that more than on anything: where calls come together they wait for each other at a bare server, too
 - *the floor*: a server that answers a call once its id is in a store, synced to disk, and does nothing else: it
-  checks nothing and adds up nothing. What comes while the store is at work goes there together. The thread of it that
-  waits for calls reads them, as the aggregator's does
+  checks nothing and adds up nothing. What comes while the store is at work goes there together
 - *two loops beside*: another program runs an endless loop on each processor
 - *half the time*: all processes of the server are stopped for 50 of every 100 milliseconds, as a quota stops them
 - *a slow store*: the store answers 10 milliseconds later
@@ -224,10 +222,7 @@ class _Servers:
 
     def _start(self, name: str, bodies: tuple[str, ...]) -> Running:
         kind, processes = name.split()
-        server = Running(
-            *("benchmarks.duress_servers", kind, str(self._room / name.replace(" ", "-")), processes),
-            environment=None if kind == "bare" else DIRECTLY,
-        )
+        server = Running("benchmarks.duress_servers", kind, str(self._room / name.replace(" ", "-")), processes)
         self._running[name] = server
         self._stack.callback(server.end)
         self.acknowledged[name] = Calls(server.port, _WARM_CALLS, bodies).run().acknowledged
