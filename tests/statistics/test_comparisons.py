@@ -127,7 +127,7 @@ def test_a_change_of_the_planned_size_is_found_as_often_as_planned_of_every_kind
     """Ten times for each mechanism and mode of every kind: a change has 2.8 of the errors that are told.
 
     False alarm: 5 standard deviations, and one in a hundred for that these errors are estimates. Power: were all
-    intervals a quarter too wide, 16% fewer would be found, which is ten standard deviations; were those of a kind twice
+    intervals a quarter too wide, 16% fewer would be found, ten standard deviations; were those of a kind twice
     as wide, 67% fewer of its own.
     """
     found: dict[str, list[tuple[list[bool], float]]] = {kind: [] for kind in KINDS}
