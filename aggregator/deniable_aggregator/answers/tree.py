@@ -55,9 +55,7 @@ class TreeRoom(Room):
         meant, an interval has to account for sampling."""
         shape = _shape(_kind(metric))
         fitted = fit([column.mechanism for column in metric.columns], shape.tree, counters)
-        values, errors = shape.read(fitted)
-        reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
-        low, high = np.clip(values - reach, 0, 1), np.clip(values + reach, 0, 1)
+        values, errors, low, high = shape.read(fitted, NormalDist().inv_cdf((1 + confidence) / 2))
         if not fitted.reports:
             values, errors, low, high = (np.full(len(values), each) for each in (math.nan, math.nan, 0.0, 1.0))
         series = []
@@ -198,14 +196,15 @@ class _Shape(NamedTuple):
     rows: tuple[tuple[int, ...], ...]
     """and where they are among all nodes."""
 
-    def read(self, fitted: Fit) -> tuple[_Floats, _Floats]:
-        """The share of every node, and its standard error."""
-        values, errors = np.empty(len(self.nodes)), np.empty(len(self.nodes))
+    def read(self, fitted: Fit, reach: float) -> _Floats:
+        """The share of every node, its standard error, and the ends of its interval."""
+        found = np.empty((4, len(self.nodes)))
         for level, (places, rows) in enumerate(zip(self.places, self.rows, strict=True)):
             own = np.array(places, dtype=np.intp)
-            values[list(rows)] = fitted.shares[level][own]
-            errors[list(rows)] = np.sqrt(fitted.nodes(level, own).variances)
-        return values, errors
+            spread = fitted.nodes(level, own)
+            found[:, list(rows)] = fitted.shares[level][own], np.sqrt(spread.variances), *spread.ends(reach)
+        found[2:] = np.clip(found[2:], 0, 1)
+        return found
 
 
 @lru_cache(maxsize=64)
