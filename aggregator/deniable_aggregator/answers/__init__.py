@@ -139,9 +139,11 @@ def leading(metric: Metric, found: Estimate) -> RowId:
     return _room(metric).leading(metric, found)
 
 
-def consistent(metric: Metric, found: Estimate) -> list[float | None]:
-    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit."""
-    return _room(metric).consistent(metric, found)
+def consistent(metric: Metric, found: Estimate, part: bool = False) -> list[float | None]:
+    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit. Of all
+    devices more may be known than of a `part` of them, such as a segment."""
+    room = _room(metric)
+    return room.consistent_part(metric, found) if part else room.consistent(metric, found)
 
 
 def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]) -> NDArray[np.float64]:
