@@ -18,6 +18,7 @@ from deniable_aggregator.answers.category import CategoryRoom
 from deniable_aggregator.answers.count import CountRoom
 from deniable_aggregator.answers.distribution import DistributionRoom
 from deniable_aggregator.answers.flags import FlagsRoom
+from deniable_aggregator.answers.joint import JointRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
@@ -43,6 +44,7 @@ ROOMS: dict[str, Room] = {
         DistributionRoom(),
         OrdinalRoom(),
         FlagsRoom(),
+        JointRoom(),
         SetRoom(),
         TreeRoom(),
         VectorRoom(),
