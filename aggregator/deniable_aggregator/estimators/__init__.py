@@ -40,9 +40,10 @@ from deniable_aggregator.estimators import (
 )
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
-from deniable_aggregator.estimators._levels import Fit, Spread, Told, Tree, told
+from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
+from deniable_aggregator.estimators._readings import Spread
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
 
