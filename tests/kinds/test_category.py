@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tools import category_accuracy
 
 import deniable
 from deniable.epsilon import Epsilon
@@ -13,6 +12,7 @@ from deniable.kinds import Category
 from deniable.mechanisms import ProjectiveGeometryResponse, RandomizedResponse, SubsetSelection
 from deniable_aggregator import estimate
 from support.counting import calls
+from tools import category_accuracy
 
 DOMAINS = (2, 5, 16, 48, 49, 100, 256, 1024, 4096, 65536)
 COLLECTION = """

@@ -103,9 +103,6 @@ def _template() -> socket.socket:
 
 def _be_template(channel: socket.socket) -> None:
     """Fork programs until nobody asks for one."""
-    from deniable_aggregator.serving.reading import read_directly
-
-    read_directly()  # before anything loads gRPC
     import deniable_aggregator.commands
     import deniable_aggregator.serving.answering
     import deniable_aggregator.serving.supervisor  # noqa: F401 - what programs need is there then
