@@ -293,7 +293,7 @@ class Server:
         self._message_bytes = most_bytes(self._door.bound)
         conduct = Conduct(self._expel)
         self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), conduct)
-        batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats, self._calls.on_way)
+        batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._reports = ReportService(self._door, batcher, self.stats)
         guards = settings.access.guards()
         self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
