@@ -25,7 +25,6 @@ from benchmarks.duress_servers import counted
 from benchmarks.ingest_servers import COLLECTION, METRICS, batch
 from benchmarks.processes import Running, tree
 from benchmarks.raw_load import Calls
-from deniable_aggregator.serving.reading import DIRECTLY
 
 __all__ = ["main", "measure"]
 
@@ -214,10 +213,7 @@ class _Servers:
 
     def _start(self, name: str, bodies: tuple[str, ...]) -> Running:
         kind, processes = name.split()
-        server = Running(
-            *("benchmarks.duress_servers", kind, str(self._room / name.replace(" ", "-")), processes),
-            environment=DIRECTLY if _is_aggregator(name) else None,
-        )
+        server = Running("benchmarks.duress_servers", kind, str(self._room / name.replace(" ", "-")), processes)
         self._running[name] = server
         self._stack.callback(server.end)
         self.acknowledged[name] = Calls(server.port, _WARM_CALLS, bodies).run().acknowledged

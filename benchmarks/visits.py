@@ -25,7 +25,6 @@ from benchmarks.duress_servers import counted
 from benchmarks.ingest_servers import COLLECTION, batch
 from benchmarks.processes import Running, cpu_seconds, tree
 from benchmarks.visitors import Visits
-from deniable_aggregator.serving.reading import DIRECTLY
 
 __all__ = ["main", "measure"]
 
@@ -140,8 +139,7 @@ class _Server:
         self.directory = room / kind.replace(" ", "-")
         name, _, gateway = kind.partition(" behind ")
         own = self._running = Running(
-            *("benchmarks.duress_servers", name, str(self.directory), "1", *([str(room)] * (not gateway))),
-            environment=DIRECTLY if name == "own" else None,
+            "benchmarks.duress_servers", name, str(self.directory), "1", *([str(room)] * (not gateway))
         )
         stack.callback(own.end)
         self._nginx: _Nginx | None = None

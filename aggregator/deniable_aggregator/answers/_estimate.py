@@ -13,7 +13,7 @@ import csv
 import enum
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -154,6 +154,12 @@ class Estimate:
                     if row.key == where.key:
                         return row
         raise LookupError(f"{self.metric} has no row {where.key!r} of {where.series!r}")
+
+    def told(self, only: Collection[str], more: Iterable[RowId]) -> Estimate:
+        """What of it is told: all series, or `only` some and those of which `more` rows are asked for."""
+        names = {*only, *(row.series for row in more)}
+        kept = tuple(own for own in self.series if own.heading.name in names)
+        return replace(self, series=kept) if only else self
 
     def share(self, *, above: float | None = None, below: float | None = None) -> Row:
         """Of a distribution, the share of devices at `above` or beyond it, below `below`, or between both."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,7 +31,7 @@ from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers._asking import QUANTILES, SHARES, number, quantile, share_range
 from deniable_aggregator.answers._curve import Curve, Known
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series
-from deniable_aggregator.answers._room import Counters, Room
+from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.consistency import monotone
 from deniable_aggregator.estimators import Target, Tree, expected, fit
 
@@ -71,8 +70,7 @@ class DistributionRoom(Room):
         self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
     ) -> Estimate:
         """Without making what is not told: a curve takes longer than quantiles."""
-        found = self._estimate(metric, None, counters, confidence, target, names)
-        return replace(found, series=tuple(own for own in found.series if own.heading.name in names))
+        return self._estimate(metric, None, counters, confidence, target, names)
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
         """The rows that are asked for: any quantile, and any range."""
@@ -124,6 +122,13 @@ class DistributionRoom(Room):
         buckets = _kind(metric).buckets
         return len(_TOLD) + min(_GRID + _RISES, buckets) + min(_MOST_BARS, buckets) + 2
 
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
+        """The shares of buckets as much as bits that occur so often; what lies within buckets is not known."""
+        whole = [series.heading.name in {_CURVE, _HISTOGRAM} for series in found.series for _ in series.rows]
+        return np.array(
+            [varying(row, 0.0, 1.0) if own else math.inf for row, own in zip(found.rows, whole, strict=True)]
+        )
+
     def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:  # noqa: ARG002
         """The curve made monotone, and the bars of one: never the bars by themselves, whose errors would add up."""
         fitted: list[float | None] = []
@@ -132,7 +137,7 @@ class DistributionRoom(Room):
             own: list[float | None] = [None] * len(raw)
             if series.heading.name == _CURVE:
                 own = _known(monotone(raw))
-            elif series.heading.name == _HISTOGRAM:
+            elif series.heading.name == _HISTOGRAM and len(raw):
                 ends = np.cumsum(raw)[:-1]
                 own = _known(np.diff(monotone(ends), prepend=0.0, append=1.0))
             elif series.heading.measure is Measure.SHARE:

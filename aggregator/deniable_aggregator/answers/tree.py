@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Tree as Kind
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
-from deniable_aggregator.answers._room import Counters, Room
+from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.answers._shares import SHARES
-from deniable_aggregator.consistency import ContradictionError, Hierarchy, integers
+from deniable_aggregator.consistency import ContradictionError, Hierarchy, integers, nonnegative
 from deniable_aggregator.estimators import Fit, Target, Tree, fit
 
 __all__ = ["DEVICES", "TreeRoom", "hierarchy_of", "whole_numbers"]
@@ -94,10 +94,22 @@ class TreeRoom(Room):
             parts = nearest * (1 - nearest) / (pooled.reports * np.square(errors))
         return np.tile(np.clip(np.nan_to_num(parts, nan=1.0), 0.0, 1.0), (3, len(_HEADINGS)))
 
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
+        """Shares as much as bits that occur so often."""
+        shares = [heading.name == SHARES for heading in found.headings]
+        return np.array(
+            [varying(row, 0.0, 1.0) if own else math.inf for row, own in zip(found.rows, shares, strict=True)]
+        )
+
     def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:  # noqa: ARG002
-        """Whole numbers of devices, and what share of the reports these are."""
+        """Whole numbers of devices, and what share of the reports these are. Where shares alone are told, as of a
+        weighted answer: the nearest ones of which none is negative, and that add up."""
         if not _is_known(found):
             return [None] * len(found.rows)
+        if [series.heading.name for series in found.series] == [SHARES]:
+            tree, values, weights = _fitting(found.rows)
+            whole = np.array([1, *[-1] * len(found.rows)])
+            return [*map(float, nonnegative(tree, values, weights, whole)[1:])]
         devices = whole_numbers(found).values()
         return [*(own / found.reports for own in devices), *map(float, devices)]
 
@@ -112,24 +124,32 @@ def whole_numbers(found: Estimate, known: Mapping[str, int] | None = None) -> di
     if found.series[0].heading.name != SHARES or found.series[-1].heading.name != DEVICES or not _is_known(found):
         raise ValueError(f"{found.metric} is no tree, or has no reports")
     rows = found.series[-1].rows
-    places = {"": 0} | {row.key: place for place, row in enumerate(rows, 1)}
-    if strange := sorted(set(known or ()) - places.keys()):
+    if strange := sorted(set(known or ()) - {row.key for row in rows}):
         raise LookupError(f"{found.metric} has no node {strange[0]!r}")
-    values, errors = (np.array([getattr(row, part) for row in rows]) for part in ("value", "std_error"))
-    tree = Hierarchy.of(np.array([-1, *(places[row.parent] for row in rows)]))
-    weights = np.concatenate([[0.0], np.square(errors.min() / errors)])
     totals = np.array([found.reports, *((known or {}).get(row.key, -1) for row in rows)])
     try:
-        devices = integers(tree, np.concatenate([[found.reports], values]), weights, totals)
+        devices = integers(*_fitting(rows), totals)
     except ContradictionError as error:
-        node = ["all of it", *map(repr, places)][error.node + (error.node > 0)]
+        node = ["all of it", *(repr(row.key) for row in rows)][error.node]
         raise ValueError(f"{node} is known to be {error.total}, and what is known below it {error.below}") from error
     return dict(zip([row.key for row in rows], devices[1:].tolist(), strict=True))
 
 
+def _fitting(rows: Sequence[Row]) -> tuple[Hierarchy, _Floats, _Floats]:
+    """The nodes of some rows below one that is all of them, what is estimated of each, and how much that weighs."""
+    places = {"": 0} | {row.key: place for place, row in enumerate(rows, 1)}
+    values, errors = (np.array([getattr(row, part) for row in rows]) for part in ("value", "std_error"))
+    tree = Hierarchy.of(np.array([-1, *(places[row.parent] for row in rows)]))
+    return tree, np.concatenate([[0.0], values]), np.concatenate([[0.0], np.square(errors.min() / errors)])
+
+
 def _is_known(found: Estimate) -> bool:
-    rows = found.series[-1].rows
-    return found.reports > 0 and all(math.isfinite(row.value) and 0 < row.std_error < math.inf for row in rows)
+    rows = found.rows
+    return (
+        bool(rows)
+        and found.reports > 0
+        and all(math.isfinite(row.value) and 0 < row.std_error < math.inf for row in rows)
+    )
 
 
 def hierarchy_of(kind: Kind) -> Tree:
