@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from math import comb
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -42,7 +43,7 @@ from deniable_aggregator.planning.simulate import outcomes
 
 __all__ = [
     "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "alone", "cases", "cells_of", "drawn",
-    "exactly", "jointly", "payloads_of", "row_of", "sampled",
+    "endless", "exactly", "jointly", "payloads_of", "row_of", "sampled", "true_rows", "widths",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
@@ -53,6 +54,8 @@ _LISTED = 1 << 13
 """So many payloads are drawn as one multinomial vector."""
 _HELD = 1 << 22
 """So many counts, or devices, are held at a time."""
+_AT_ONCE = 50
+"""So many samples are drawn at a time, if it is up to them."""
 _LIMB = (1 << 32) - 1
 
 _Ints = NDArray[np.int64]
@@ -188,7 +191,7 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     own = reports // len(case.metric.columns)
     rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
-    for row, heading, true in zip(rows.rows, rows.headings, _truths(case, reports, rows), strict=True):
+    for row, heading, true in zip(rows.rows, rows.headings, true_rows(case, reports, rows), strict=True):
         least, most = _possible(case.metric, row, heading.measure, reports)
         measured.append(Measured(row.key, *_counting(found.p, found.q, own, (true - least) / (most - least))))
     return measured
@@ -227,7 +230,7 @@ def _nothing(metric: Metric) -> list[_Ints]:
     return [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
 
 
-def _truths(case: Case, reports: int, rows: Estimate) -> list[float]:
+def true_rows(case: Case, reports: int, rows: Estimate) -> list[float]:
     """What the rows of so many devices should say."""
     everybody = [
         value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)
@@ -266,12 +269,12 @@ def sampled(case: Case, reports: int, samples: int, generator: np.random.Generat
 
 def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator) -> list[list[_Ints]]:
     """So many samples."""
-    return list(_samples(case, reports, samples, generator))
+    return list(islice(endless(case, reports, generator), samples))
 
 
 def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
     """How often all simultaneous intervals of the samples hold."""
-    true = np.array(_truths(case, reports, answer(case.metric, samples[0])))
+    true = np.array(true_rows(case, reports, answer(case.metric, samples[0])))
     confidence, held = simultaneous(CONFIDENCE, len(true)), 0
     for counters in samples:
         rows = answer(case.metric, counters, confidence).rows
@@ -281,11 +284,14 @@ def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
 
 def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Measured]:
     """Every row over the samples."""
-    metric, numbers = case.metric, []
-    for counters in samples:
-        found = answer(metric, counters, CONFIDENCE)
-        numbers.append([(row.value, row.low, row.high) for row in found.rows])
-    true = np.array(_truths(case, reports, found))
+    return widths(case, reports, [answer(case.metric, counters, CONFIDENCE) for counters in samples])
+
+
+def widths(case: Case, reports: int, answers: Sequence[Estimate]) -> list[Measured]:
+    """Every row over the answers to samples."""
+    metric, found = case.metric, answers[-1]
+    true = np.array(true_rows(case, reports, found))
+    numbers = [[(row.value, row.low, row.high) for row in each.rows] for each in answers]
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
     least, most = np.transpose(
         [
@@ -337,13 +343,12 @@ def _spread(case: Case, reports: int) -> _Floats:
     return np.sqrt(variance / reports) * times + unknown
 
 
-def _samples(case: Case, reports: int, samples: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:
+def endless(case: Case, reports: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
     cells = cells_of(case)
     if any(isinstance(mechanism.shape, Integers | Codeword) for mechanism in mechanisms):
-        yield from _vectors(mechanisms[0], cells, reports, samples, generator)
-        return
+        yield from _vectors(mechanisms[0], cells, reports, generator)
     chances, adding = [], []
     for place, mechanism in enumerate(mechanisms):
         payloads = payloads_of(mechanism)
@@ -352,9 +357,9 @@ def _samples(case: Case, reports: int, samples: int, generator: np.random.Genera
         adding.append(adds_of(mechanism, payloads))
     ends = np.cumsum([len(own) for own in chances])[:-1]
     every = np.concatenate(chances)
-    at_once = max(1, _HELD // len(every))
-    for start in range(0, samples, at_once):
-        drawn = generator.multinomial(reports, every / every.sum(), size=min(at_once, samples - start))
+    at_once = min(max(1, _HELD // len(every)), _AT_ONCE)
+    while True:
+        drawn = generator.multinomial(reports, every / every.sum(), size=at_once)
         columns = [own @ adds for own, adds in zip(np.split(drawn, ends, axis=1), adding, strict=True)]
         yield from map(list, zip(*columns, strict=True))
 
@@ -433,16 +438,14 @@ def _vectors(
     mechanism: Mechanism,
     cells: dict[tuple[int, int], float],
     reports: int,
-    samples: int,
     generator: np.random.Generator,
 ) -> Iterator[list[_Ints]]:
     """Device by device."""
     inputs = twins.inputs(mechanism, [chosen for _, chosen in cells])
     chances = np.array(list(cells.values()))
-    at_once = max(1, _HELD // (4 * reports))
-    for start in range(0, samples, at_once):
-        now = min(at_once, samples - start)
-        which = generator.choice(len(chances), p=chances / chances.sum(), size=now * reports)
+    at_once = min(max(1, _HELD // (4 * reports)), _AT_ONCE)
+    while True:
+        which = generator.choice(len(chances), p=chances / chances.sum(), size=at_once * reports)
         if isinstance(mechanism, Codewords):
             entries = named(mechanism, inputs[which], generator)
             summed = [entries, entries * entries]
