@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from math import comb
@@ -32,18 +32,19 @@ from tools.directions import moments, named
 
 from deniable import Collection, Metric
 from deniable.codebook import LENGTH
-from deniable.kinds import Boolean, Category, Distribution, Flags, Ordinal, Quantity, Set, Vector
+from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Vector
 from deniable.mechanisms import Codewords, Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.randomness import WORD
 from deniable_aggregator.answers import Estimate, Measure, Row, answer, truth
+from deniable_aggregator.answers.joint import MARGINALS, TABLE
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
 __all__ = [
     "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "alone", "cases", "cells_of", "drawn",
-    "endless", "exactly", "jointly", "payloads_of", "row_of", "sampled", "true_rows", "widths",
+    "endless", "exactly", "jointly", "linear", "payloads_of", "row_of", "sampled", "true_rows", "widths",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
@@ -77,6 +78,10 @@ def _texts(texts: Sequence[str]) -> str:
     return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
 
 
+_SOURCES = "".join(
+    f'[metrics.{name}{{number}}]\nkind = "category"\nvalues = {_texts(values)}\ndescription = "d"\nepsilon = 1\n'
+    for name, values in (("few", _LETTERS[:2]), ("more", _LETTERS[:3]))
+)
 _METRICS = {
     "boolean": 'kind = "boolean"',
     "boolean, remembered": 'kind = "boolean"\nmemoize = true\ninstantaneous_epsilon = {epsilon}',
@@ -94,6 +99,7 @@ _METRICS = {
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
+    "joint of 2 by 3": f'kind = "joint"\nof = ["few{{number}}", "more{{number}}"]\n{_SOURCES}',
     "vector, l2": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
     "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"',
     "vector, codewords": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"',
@@ -125,6 +131,7 @@ def _falling(count: int) -> tuple[int, ...]:
 
 
 _PAIRS = [[_LETTERS[place], _LETTERS[(place + 3) % 8]] for place in range(8)]
+_TOGETHER = [{"few{number}": few, "more{number}": more} for few in _LETTERS[:2] for more in _LETTERS[:3]]
 _LEAVES = ["a/x", "a/y", "b", "c/x", "c/y"]
 _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "boolean": (_equal([True, False]), _skewed([True, False], 1, 49)),
@@ -138,6 +145,7 @@ _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "tree": (_equal(_LEAVES), _skewed(_LEAVES, 6, 3, 1)),
     "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
                 _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
+    "joint": (_equal(_TOGETHER), _skewed(_TOGETHER[::2], 9, 4, 2)),
     "set": (_equal(_PAIRS), _skewed([[], ["a"], ["a", "b"]], 5, 3, 2)),
     "vector": (_equal([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]]),
                _skewed([[0, 0], [1, 0], [0, -1]], 16, 3, 1)),
@@ -161,13 +169,28 @@ def cases(epsilon: str) -> list[Case]:
     """Every kind, with every mechanism whose intervals are made in another way, at one epsilon; two fleets each."""
     text = [_HEAD]
     for number, rest in enumerate(_METRICS.values()):
-        text.append(f'[metrics.m{number}]\ndescription = "d"\nepsilon = {epsilon}\n{rest.format(epsilon=epsilon)}\n')
+        own = rest.format(epsilon=epsilon, number=number)
+        text.append(f'[metrics.m{number}]\ndescription = "d"\nepsilon = {epsilon}\n{own}\n')
     collection = Collection.loads("".join(text))
     found = []
     for number, name in enumerate(_METRICS):
         fleets = next(both for start, both in _FLEETS.items() if name.startswith(start))
-        found += [Case(name, collection.metrics[f"m{number}"], fleet) for fleet in fleets]
+        found += [Case(name, collection.metrics[f"m{number}"], _sourced(fleet, number)) for fleet in fleets]
     return found
+
+
+def _sourced(fleet: Fleet, number: int) -> Fleet:
+    """The fleet, whose values are by the names that the sources of a metric have in the collection of all."""
+    if not isinstance(fleet.values[0], dict):
+        return fleet
+    values = [{key.format(number=number): own for key, own in value.items()} for value in fleet.values]
+    return replace(fleet, values=values)
+
+
+def linear(metric: Metric, counters: Sequence[_Ints], confidence: float = CONFIDENCE) -> Estimate:
+    """The rows that are means of what reports say. Of a joint these are cells and marginals:
+    `tests/statistics/test_joints.py` looks at ratios of them, and at what has no other truth than 0 or 1."""
+    return answer(metric, counters, confidence, only=(TABLE, MARGINALS) if isinstance(metric.kind, Joint) else ())
 
 
 class Measured(NamedTuple):
@@ -189,7 +212,7 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     if found is None:
         return None
     own = reports // len(case.metric.columns)
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
+    rows = linear(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
     for row, heading, true in zip(rows.rows, rows.headings, true_rows(case, reports, rows), strict=True):
         least, most = _possible(case.metric, row, heading.measure, reports)
@@ -274,17 +297,17 @@ def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator
 
 def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
     """How often all simultaneous intervals of the samples hold."""
-    true = np.array(true_rows(case, reports, answer(case.metric, samples[0])))
+    true = np.array(true_rows(case, reports, linear(case.metric, samples[0])))
     confidence, held = simultaneous(CONFIDENCE, len(true)), 0
     for counters in samples:
-        rows = answer(case.metric, counters, confidence).rows
+        rows = linear(case.metric, counters, confidence).rows
         held += all(row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(rows, true, strict=True))
     return held / len(samples)
 
 
 def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Measured]:
     """Every row over the samples."""
-    return widths(case, reports, [answer(case.metric, counters, CONFIDENCE) for counters in samples])
+    return widths(case, reports, [linear(case.metric, counters, CONFIDENCE) for counters in samples])
 
 
 def widths(case: Case, reports: int, answers: Sequence[Estimate]) -> list[Measured]:
@@ -316,7 +339,7 @@ def _spread(case: Case, reports: int) -> _Floats:
     An estimate is the mean of what each report says, and an answer to reports that are all the same is what one says.
     """
     metric, cells = case.metric, cells_of(case)
-    empty = answer(metric, _nothing(metric))
+    empty = linear(metric, _nothing(metric))
     rows = empty.rows
     unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
     times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
@@ -336,7 +359,7 @@ def _spread(case: Case, reports: int) -> _Floats:
             (chance * row_of(mechanism, chosen) for (_, chosen), chance in cells.items()), np.zeros(len(payloads))
         )
         says = np.array(
-            [[row.value for row in answer(metric, [2 * adds]).rows] for adds in adds_of(mechanism, payloads)]
+            [[row.value for row in linear(metric, [2 * adds]).rows] for adds in adds_of(mechanism, payloads)]
         )
         says = says / np.where(np.array(times) > 1, 2, 1)
         variance = chances @ says**2 - (chances @ says) ** 2

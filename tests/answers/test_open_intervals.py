@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniable import Collection, Metric
-from deniable.kinds import KINDS, Distribution, Quantity, Tree
+from deniable.kinds import KINDS, Distribution, Joint, Quantity, Tree
 from deniable.mechanisms import MECHANISMS, Laplace
 from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable_aggregator.analysis.question import Answer
@@ -44,7 +44,7 @@ def possible(metric: Metric, found: Estimate, place: int) -> tuple[float, float]
     row, kind, measure = found.rows[place], metric.kind, found.headings[place].measure
     if measure is Measure.SHARE:
         return 0.0, 1.0
-    if isinstance(kind, Distribution):
+    if isinstance(kind, Distribution | Joint):
         return found.headings[place].span or (math.nan, math.nan)
     if isinstance(kind, Tree):
         return 0.0, float(found.reports)

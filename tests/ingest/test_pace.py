@@ -291,6 +291,7 @@ def bursts(monkeypatch: pytest.MonkeyPatch, on_way: Callable[[float, float], boo
     """Twenty calls together, a tenth of a millisecond each, a hundred times a second; whether calls are on their way
     is said by the time now and the end of the burst."""
     loop = Simulated()
+    apart, between = 5e-5, 0.008
     work, end = Work(loop, 0.0002, 5e-6, 0.0005), [0.0]
     with monkeypatch.context() as patch:
         batcher = batcher_of(loop, work, patch, lambda: on_way(loop.now, end[0]))
@@ -300,9 +301,9 @@ def bursts(monkeypatch: pytest.MonkeyPatch, on_way: Callable[[float, float], boo
                 end[0] = loop.now + 0.00195
                 for number in range(20):
                     batcher.submit(some(20 * burst + number))
-                    loop.work(0.00005)
-                    await asyncio.sleep(0.00005)
-                await asyncio.sleep(0.008)
+                    loop.work(apart)
+                    await asyncio.sleep(apart)
+                await asyncio.sleep(between)
             await batcher.drain()
 
         loop.run_until_complete(come())

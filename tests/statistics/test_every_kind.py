@@ -24,6 +24,7 @@ from tools.coverage import (
     endless,
     exactly,
     jointly,
+    linear,
     sampled,
     true_rows,
     widths,
@@ -173,7 +174,7 @@ def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
         assert not refuted(holding(case, reports, samples, answers), *claims), str(case)
         if reports >= 1_000:
             fewest = SHORT if len(case.metric.columns) > 1 else LOOK  # samples have to say how far estimates spread
-            answers += [answer(case.metric, next(samples)) for _ in range(len(answers), fewest)]
+            answers += [linear(case.metric, next(samples)) for _ in range(len(answers), fewest)]
             rows += widths(case, reports, answers)
     if rows:
         assert max(row.width for row in rows if row.key != DEVIATION and not row.rough) <= widest(pair, reports), rows
@@ -183,13 +184,13 @@ def holding(
     case: Case, reports: int, samples: Iterator[list[np.ndarray]], answers: list[Estimate]
 ) -> Iterator[list[bool]]:
     """Whether all simultaneous intervals of a sample hold, and whether each row's own does; answers are kept."""
-    true = true_rows(case, reports, answer(case.metric, next(samples)))
+    true = true_rows(case, reports, linear(case.metric, next(samples)))
     confidence = simultaneous(0.95, len(true))
     for counters in samples:
-        answers.append(answer(case.metric, counters))
+        answers.append(linear(case.metric, counters))
         together, each = (
             [row.low - 1e-9 <= value <= row.high + 1e-9 for row, value in zip(found.rows, true, strict=True)]
-            for found in (answer(case.metric, counters, confidence), answers[-1])
+            for found in (linear(case.metric, counters, confidence), answers[-1])
         )
         yield [all(together), *each]
 

@@ -18,6 +18,7 @@ from deniable_aggregator.answers.category import CategoryRoom
 from deniable_aggregator.answers.count import CountRoom
 from deniable_aggregator.answers.distribution import DistributionRoom
 from deniable_aggregator.answers.flags import FlagsRoom
+from deniable_aggregator.answers.joint import JointRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
@@ -43,6 +44,7 @@ ROOMS: dict[str, Room] = {
         DistributionRoom(),
         OrdinalRoom(),
         FlagsRoom(),
+        JointRoom(),
         SetRoom(),
         TreeRoom(),
         VectorRoom(),
@@ -139,9 +141,11 @@ def leading(metric: Metric, found: Estimate) -> RowId:
     return _room(metric).leading(metric, found)
 
 
-def consistent(metric: Metric, found: Estimate) -> list[float | None]:
-    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit."""
-    return _room(metric).consistent(metric, found)
+def consistent(metric: Metric, found: Estimate, part: bool = False) -> list[float | None]:
+    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit. Of all
+    devices more may be known than of a `part` of them, such as a segment."""
+    room = _room(metric)
+    return room.consistent_part(metric, found) if part else room.consistent(metric, found)
 
 
 def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]) -> NDArray[np.float64]:

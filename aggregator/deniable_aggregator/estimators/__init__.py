@@ -39,16 +39,21 @@ from deniable_aggregator.estimators import (
     subset_selection,
     vector_laplace,
 )
+from deniable_aggregator.estimators._association import Association, association
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
-from deniable_aggregator.estimators._levels import Fit, Spread, Told, Tree, told
+from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
+from deniable_aggregator.estimators._readings import Spread
+from deniable_aggregator.estimators._tables import Conditionals, Sums, Table
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
 
 __all__ = [
     "ROOMS",
+    "Association",
+    "Conditionals",
     "Entries",
     "Fit",
     "Frequencies",
@@ -57,9 +62,12 @@ __all__ = [
     "Ranks",
     "Shares",
     "Spread",
+    "Sums",
+    "Table",
     "Target",
     "Told",
     "Tree",
+    "association",
     "entries",
     "expected",
     "fit",
@@ -67,6 +75,7 @@ __all__ = [
     "means",
     "ranks",
     "simultaneous",
+    "table",
 ]
 
 ROOMS: dict[str, ModuleType] = {
@@ -113,6 +122,11 @@ def fit(mechanisms: Sequence[Mechanism], tree: Tree, counters: Sequence[NDArray[
     """One tree out of the counters of its levels, each with its mechanism."""
     pairs = zip(mechanisms, counters, strict=True)
     return Fit(tree, [told(mechanism, frequencies(mechanism, own)) for mechanism, own in pairs])
+
+
+def table(mechanism: Mechanism, counters: NDArray[np.int64], sizes: Sequence[int]) -> Table:
+    """What goes together, where the mechanism's answers are the cells of a table."""
+    return Table(told(mechanism, frequencies(mechanism, counters)), tuple(sizes))
 
 
 def expected(mechanisms: Sequence[Mechanism], tree: Tree, shares: Sequence[float], reports: int) -> Fit:

@@ -10,6 +10,7 @@ from deniable.kinds.category import Category
 from deniable.kinds.count import Count
 from deniable.kinds.distribution import Distribution
 from deniable.kinds.flags import Flags
+from deniable.kinds.joint import Joint
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
@@ -24,6 +25,7 @@ __all__ = [
     "Distribution",
     "Fed",
     "Flags",
+    "Joint",
     "Kind",
     "Number",
     "Ordinal",
@@ -34,6 +36,7 @@ __all__ = [
 ]
 
 KINDS: dict[str, type[Kind]] = {
-    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector)
+    kind.name: kind
+    for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector, Joint)
 }
 """Every kind, by name."""
