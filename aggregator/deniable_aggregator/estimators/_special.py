@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bdtr", "bdtrc", "betaincinv", "ndtri", "stdtrit"]
+__all__ = ["bdtr", "bdtrc", "betaincinv", "log_ndtr", "ndtri", "stdtrit"]
 
 
 def bdtr(hits: Any, trials: Any, rate: Any) -> Any:
@@ -29,6 +29,13 @@ def betaincinv(a: Any, b: Any, level: Any) -> Any:
     from scipy import special
 
     return special.betaincinv(a, b, level)
+
+
+def log_ndtr(number: Any) -> Any:
+    """The logarithm of the normal distribution's chance of at most so much."""
+    from scipy import special
+
+    return special.log_ndtr(number)
 
 
 def ndtri(level: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
-from deniable.kinds import Set
+from deniable.kinds import Levelled, Set
 from deniable.payload import PAYLOAD_BITS
 from deniable.randomness import WORD
 from deniable_aggregator.analysis.offline import added
@@ -119,6 +119,9 @@ def outcomes(metric: Metric, value: Any) -> list[tuple[int, _Input]] | None:
     A word that decides between columns or inputs cuts the words into stretches, which are found by halving.
     """
     mechanisms = [column.mechanism for column in metric.columns]
+    if isinstance(metric.kind, Levelled):
+        starts = (0, *metric.kind.ends(mechanisms)[:-1])
+        return [(start, (level, metric.kind.place(value, level))) for level, start in enumerate(starts)]
     taken = itertools.count()
 
     def encoded(word: int) -> _Input:

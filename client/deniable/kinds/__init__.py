@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from deniable.kinds._fed import Fed
 from deniable.kinds._kind import Kind
+from deniable.kinds._levelled import Levelled
 from deniable.kinds._quantity import Quantity
 from deniable.kinds.boolean import Boolean
 from deniable.kinds.category import Category
@@ -13,6 +14,7 @@ from deniable.kinds.flags import Flags
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
+from deniable.kinds.text import Text
 from deniable.kinds.tree import Tree
 from deniable.kinds.vector import Vector
 
@@ -25,15 +27,18 @@ __all__ = [
     "Fed",
     "Flags",
     "Kind",
+    "Levelled",
     "Number",
     "Ordinal",
     "Quantity",
     "Set",
+    "Text",
     "Tree",
     "Vector",
 ]
 
 KINDS: dict[str, type[Kind]] = {
-    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector)
+    kind.name: kind
+    for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector, Text)
 }
 """Every kind, by name."""
