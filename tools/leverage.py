@@ -75,6 +75,7 @@ ASKED: dict[str, str] = {
     "set of 5 of 20, randomized response": _SET + '\nmechanism = "randomized_response"',
     "set of 5 of 20, subset selection": _SET + '\nmechanism = "subset_selection"',
     "set of 5 of 20, projective geometry": _SET + '\nmechanism = "projective_geometry"',
+    "text": 'kind = "text"',
     "tree of 4, 12 and 48 nodes": f'kind = "tree"\npaths = {_PATHS}',
     "vector of 64, l1": _vector("l1"),
     "vector of 64, l2": _vector("l2"),

@@ -3,7 +3,6 @@
 words:
   written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it
   candidate   a word that is asked for, whether or not it was found
-  covered     the share of devices whose words are among those that are found
 """
 
 from __future__ import annotations
@@ -26,7 +25,17 @@ from deniable.kinds import Text
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.answers._shares import SHARES, share_rows
-from deniable_aggregator.estimators import Cells, Found, Listed, Target, discovered, found_of, frequencies, seen_from
+from deniable_aggregator.estimators import (
+    FALSE,
+    Cells,
+    Found,
+    Listed,
+    Target,
+    discovered,
+    found_of,
+    frequencies,
+    seen_from,
+)
 
 __all__ = ["CANDIDATES", "MOST_WORDS", "TextRoom", "read", "written"]
 
@@ -34,10 +43,10 @@ _Floats = NDArray[np.float64]
 
 CANDIDATES = "candidates"
 """The series of words that are asked for."""
-_COVERED, _LONG = "covered", "too long"
+_LONG = "too long"
 MOST_WORDS = 500
 """Of those that are found the most frequent are told."""
-_HEADINGS = tuple(Heading(name, Measure.SHARE) for name in (SHARES, _COVERED, _LONG, CANDIDATES))
+_HEADINGS = tuple(Heading(name, Measure.SHARE) for name in (SHARES, _LONG, CANDIDATES))
 _TYPICAL = (4, 8, 16)
 """Letters of words of which is said how frequent they must be to be found."""
 _SURE = 0.95
@@ -46,7 +55,7 @@ _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
 class TextRoom(Room):
-    """The words that are found, how much of the fleet has one of them, what is too long, and what is asked for."""
+    """The words that are found, how many are too long, and those that are asked for."""
 
     kind = Text
     view = "text"
@@ -86,21 +95,15 @@ class TextRoom(Room):
         return _Known(_kind(metric), values)
 
     def row_count(self, metric: Metric) -> int:  # noqa: ARG002
-        """The words that are told, and a row for two of the others."""
-        return MOST_WORDS + 2
+        """The words that are told, and those that are too long."""
+        return MOST_WORDS + 1
 
     def shared(
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
     ) -> NDArray[np.float64]:
-        """What of the variance of each row is of what devices keep: that of their words, whatever groups they draw;
-        of all words that are found together it could be all."""
-        kind, cells = _kind(metric), _cells(metric, counters)
-        parts = np.ones((3, len(pooled.rows)))
-        rows = [_row(kind, where) for where in pooled.ids]
-        known = [place for place, row in enumerate(rows) if row is not None]
-        own = cells.frequencies(np.array([row for row in rows if row is not None]).reshape(len(known), -1))
-        parts[:, known] = own.shared(spread[0], pooled.confidence, pooled.target)
-        return parts
+        """What of the variance of each row is of what devices keep: their words, whatever groups they draw."""
+        own = _cells(metric, counters).frequencies(_places(_kind(metric), pooled.ids))
+        return own.shared(spread[0], pooled.confidence, pooled.target)
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """As much as bits that occur so often."""
@@ -128,11 +131,10 @@ def _estimate(
     if reports:
         rows = _rows(metric, listed, candidates, confidence, target)
     else:
-        rows = {_COVERED: [_unknown(_COVERED)], _LONG: [_unknown(_LONG)]}
-        rows[CANDIDATES] = [_unknown(key) for key in candidates]
+        rows = {_LONG: [_unknown(_LONG)], CANDIDATES: [_unknown(key) for key in candidates]}
         rows[SHARES] = [_unknown(written(each.word)) for each in listed.found]
     series = tuple(Series(heading, tuple(rows[heading.name])) for heading in _HEADINGS)
-    note = _note(_kind(metric), listed.cells) if reports else ""
+    note = _note(_kind(metric), listed, confidence) if reports else ""
     return Estimate(metric.name, reports, series, confidence, target, note=note)
 
 
@@ -145,12 +147,8 @@ def _rows(
     keys = [written(each.word) for each in listed.found]
     found = _told(keys, value, low, high, own.std_errors(target))
     told = {SHARES: sorted(found, key=by_size)}
-    total, error = listed.covered()
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
-    told[_COVERED] = [Row(_COVERED, total, max(total - reach, 0.0), min(total + reach, 1.0), error)]
     told[_LONG] = list(share_rows([_LONG], listed.long, confidence, target))
-    others = np.array([_row(kind, RowId(CANDIDATES, key)) for key in candidates], dtype=np.intp)
-    others = others.reshape(len(candidates), cells.supports.shape[0])
+    others = _places(kind, [RowId(CANDIDATES, key) for key in candidates])
     plain, shift = cells.frequencies(others), listed.shift(others)
     lows, highs = plain.intervals(confidence, target)
     doubt = NormalDist().inv_cdf((1 + confidence) / 2) * listed.doubt
@@ -171,12 +169,17 @@ def _unknown(key: str) -> Row:
     return Row(key, math.nan, 0.0, 1.0, math.nan)
 
 
-def _note(kind: Text, cells: Cells) -> str:
-    """From which share on words are found."""
-    shares = [seen_from(cells, kind.code.of("e" * letters), _SURE) for letters in _TYPICAL]
+def _note(kind: Text, listed: Listed, confidence: float) -> str:
+    """How much of the fleet has one of the words that are found, and from which share on words are found."""
+    total, error = listed.covered()
+    reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
+    ends = (max(total - reach, 0.0), min(total + reach, 1.0)) if listed.found else (0.0, 0.0)
+    shares = [seen_from(listed.cells, kind.code.of("e" * letters), _SURE) for letters in _TYPICAL]
     told = [f"{share:.2%}" if share < 1 else "more than all devices" for share in shares]
     return (
-        f"words of {_listed(_TYPICAL)} letters are found nearly always where {_listed(told)} of the devices have them"
+        f"the words that are found are those of {total:.1%} of the devices ({ends[0]:.1%} to {ends[1]:.1%}), and one "
+        f"in {1 / FALSE:.0f} of them may be false; words of {_listed(_TYPICAL)} letters are found nearly always "
+        f"where {_listed(told)} of the devices have them"
     )
 
 
@@ -189,17 +192,15 @@ def _cells(metric: Metric, counters: Counters) -> Cells:
     return Cells.of(metric.columns[0].mechanism, every)
 
 
-def _row(kind: Text, where: RowId) -> Sequence[int] | None:
-    """The cells of a row's word; None where the row is of several."""
-    if where.series == _COVERED:
-        return None
-    if where.series == _LONG:
-        return [kind.sizes[0] - 1] * len(kind.sizes)
-    return _codeword(kind, where.key)
+def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
+    """The cells of each row's word."""
+    long = tuple(size - 1 for size in kind.sizes)
+    every = [long if row.series == _LONG else _codeword(kind, row.key) or long for row in rows]
+    return np.array(every, dtype=np.intp).reshape(len(every), len(long))
 
 
 @lru_cache(maxsize=1 << 14)
-def _codeword(kind: Text, key: str) -> Sequence[int] | None:
+def _codeword(kind: Text, key: str) -> tuple[int, ...] | None:
     found = kind.codeword(kind.word(read(key)))
     return None if found is None else found.cells
 
@@ -215,7 +216,7 @@ def read(key: str) -> str:
 
 
 class _Known(Mapping[RowId, float]):
-    """The share of any word, where those of all devices are known; of what is found together, nothing."""
+    """The share of any word, where those of all devices are known."""
 
     def __init__(self, kind: Text, values: Sequence[Any]) -> None:
         counted = Counter(values)
@@ -226,8 +227,6 @@ class _Known(Mapping[RowId, float]):
     def __getitem__(self, where: RowId) -> float:
         if where.series == _LONG:
             return self._long
-        if where.series == _COVERED:
-            raise KeyError(where)
         return self._shares.get(where.key, 0.0)
 
     def __iter__(self) -> Iterator[RowId]:

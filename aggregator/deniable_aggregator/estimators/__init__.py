@@ -46,9 +46,10 @@ from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
-from deniable_aggregator.estimators._words import Cells, Found, Listed, discovered, found_of, seen_from
+from deniable_aggregator.estimators._words import FALSE, Cells, Found, Listed, discovered, found_of, seen_from
 
 __all__ = [
+    "FALSE",
     "ROOMS",
     "Cells",
     "Entries",

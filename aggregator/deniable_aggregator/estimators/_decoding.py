@@ -3,10 +3,10 @@
 words:
   score     of a cell, by how much more reports support it than would without any device in it; scaled so that what
             the scores of a word's cells add up to is normal with variance 1 where no device has the word
-  path      what a block can begin with: a bucket and the pieces of the first groups, with what their scores add up to
+  path      what a block can begin with: a shelf and the pieces of the first groups, with what their scores add up to
   height    what the scores of a word's cells add up to in all groups, at the least, for it to be looked for
   line      what those of the first groups must add up to, for a path to be followed
-  frame, block, piece, bucket   as codewords have them
+  frame, block, piece, shelf   as codewords have them
 
 A tree code is decoded piece by piece, and paths that fall below a line are given up (Fano, 1963, and the algorithms
 after him). A word of the height h has, after a part t of the reports, t h and a normal error of variance t (1 - t):
@@ -34,7 +34,7 @@ from deniable.kinds import _codewords as codewords
 from deniable.kinds._codewords import Codewords
 from deniable_aggregator.estimators._special import log_ndtr
 
-__all__ = ["Candidate", "heights", "passes", "searched", "standing_out"]
+__all__ = ["MOST_WORK", "heights", "passes", "searched", "standing_out"]
 
 _Floats = NDArray[np.float64]
 _Words = NDArray[np.uint64]
@@ -48,6 +48,8 @@ _PATHS = 1 << 19
 """So many are looked at in one group of a frame, on average, where chance alone decides."""
 _MOST_PATHS = 1 << 21
 """And so many at the most, whatever was reported: what becomes of the best ones."""
+MOST_WORK = 1 << 27
+"""So many in all groups, frames and heights together: what is not found until then is not found."""
 _TOGETHER = 1 << 16
 """So many at a time: what they need stays in the processor's cache."""
 _HIGHER = [step / 100 for step in range(1000)]
@@ -58,9 +60,6 @@ _CHANCE = 4.5
 """No sum of a group's scores is higher by chance, of as many as there are cells, in errors."""
 _FLOOR = 12.0
 """Below this, words are looked for at the heights of their frames at once."""
-
-Candidate = tuple[int, int]
-"""A frame and a block."""
 
 
 def passes(scores: _Floats) -> list[float]:
@@ -91,7 +90,7 @@ def _bounded(frame: int, height: float) -> bool:
     """Whether no more paths than are wanted are looked at in any group, where chance alone decides."""
     parts = np.arange(1, codewords.GROUPS) / codewords.GROUPS
     above = log_ndtr([-_line(height, part) / math.sqrt(part) for part in parts.tolist()]) / math.log(2)
-    bits = math.log2(codewords.BUCKETS) + np.cumsum(codewords.pieces(frame))[1:]
+    bits = math.log2(codewords.SHELVES) + np.cumsum(codewords.pieces(frame))[1:]
     return bool((bits + above).max() <= math.log2(_PATHS))
 
 
@@ -99,14 +98,17 @@ def _line(height: float, part: float) -> float:
     return height * part - _SLACK * math.sqrt(max(part * (1 - part), 0.0))
 
 
-def searched(code: Codewords, frame: int, height: float, scores: _Floats, parts: Sequence[float]) -> list[int]:
-    """The blocks of a frame whose words are of this height, or higher; parts are the groups' of all reports."""
-    paths = _Paths(code, frame, height, scores.astype(np.float32), parts)
+def searched(
+    code: Codewords, frame: int, height: float, scores: _Floats, parts: Sequence[float]
+) -> tuple[list[int], int]:
+    """The blocks of a frame whose words are of this height, or higher, and how many paths were looked at; parts are
+    the groups' of all reports."""
+    paths, work = _Paths(code, frame, height, scores.astype(np.float32), parts), 0
     for group, size in enumerate(codewords.pieces(frame)):
-        paths.extend(group, size)
+        work += paths.extend(group, size)
         if not len(paths):
-            return []
-    return paths.blocks()
+            return [], work
+    return paths.blocks(), work
 
 
 class _Paths:
@@ -117,7 +119,7 @@ class _Paths:
     ) -> None:
         self._scores, self._height, self._parts = scores, height, parts
         self._done = np.concatenate([[0.0], np.cumsum(parts)])
-        count = codewords.BUCKETS
+        count = codewords.SHELVES
         self._cells = np.arange(count, dtype=np.intp) * codewords.SYMBOLS
         self._states = np.full(count, code.seeds[frame], dtype=np.uint64)
         self._high, self._low = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
@@ -126,11 +128,11 @@ class _Paths:
     def __len__(self) -> int:
         return len(self._cells)
 
-    def extend(self, group: int, size: int) -> None:
-        """By the pieces of one group, all that there are; those above the lines are kept."""
+    def extend(self, group: int, size: int) -> int:
+        """By the pieces of one group, all that there are; those above the lines are kept. How many there were."""
         if len(self) << size > _MOST_PATHS:
             self._keep(np.argpartition(-self._sums[-1], most := _MOST_PATHS >> size)[:most])
-        together = max(_TOGETHER >> size, 1)
+        together, looked_at = max(_TOGETHER >> size, 1), len(self) << size
         found = [
             self._extended(group, size, slice(start, start + together)) for start in range(0, len(self), together)
         ]
@@ -140,6 +142,7 @@ class _Paths:
         if size:
             self._high = self._high << np.uint64(size) | self._low >> np.uint64(64 - size)
         self._low = self._low << np.uint64(size) | piece
+        return looked_at
 
     def _keep(self, which: _Places) -> None:
         self._states, self._cells = self._states[which], self._cells[which]
@@ -167,8 +170,8 @@ class _Paths:
         return came, states[kept], pieces[kept % count], sums[kept]
 
     def blocks(self) -> list[int]:
-        """The blocks of those whose hash is that of their bucket."""
-        hashes = mixed(~self._states) >> np.uint64(64 - (codewords.BUCKETS - 1).bit_length())
+        """The blocks of those whose hash is that of their shelf."""
+        hashes = mixed(~self._states) >> np.uint64(64 - (codewords.SHELVES - 1).bit_length())
         own = hashes.astype(np.intp) * codewords.SYMBOLS == self._cells
         pairs = zip(self._high[own].tolist(), self._low[own].tolist(), strict=True)
         return [high << 64 | low for high, low in pairs]

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from deniable.kinds._codewords import CELLS, GROUPS, Codeword, Codewords
 from deniable.mechanisms import Mechanism, Supporting
-from deniable_aggregator.estimators._decoding import heights, passes, searched, standing_out
+from deniable_aggregator.estimators._decoding import MOST_WORK, heights, passes, searched, standing_out
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._special import bdtrc, log_ndtr
 
@@ -175,14 +175,17 @@ class _Search:
         self._cells, self._code, self._is_word = cells, code, is_word
         self._scores = cells.scores()
         self.passes = passes(self._scores)
+        self._work = 0
         self.found: dict[str, Codeword] = {}
 
     def at(self, height: float, count: int, frames: Sequence[int] = ()) -> None:
         """Look for words of a height in each frame, or in some; as if so many were found."""
         for frame, least in heights(FALSE * count).items():
-            if (not frames or frame in frames) and max(height, least) * self._cells.error < 1:
-                blocks = searched(self._code, frame, max(height, least), self._scores, self._cells.parts.tolist())
-                self._take(frame, blocks, max(height, least), count)
+            higher = max(height, least)
+            if (not frames or frame in frames) and higher * self._cells.error < 1 and self._work < MOST_WORK:
+                blocks, work = searched(self._code, frame, higher, self._scores, self._cells.parts.tolist())
+                self._work += work
+                self._take(frame, blocks, higher, count)
 
     def _take(self, frame: int, blocks: Sequence[int], height: float, count: int) -> None:
         """The words of some blocks: the highest first, as what is taken is gone from what others have."""

@@ -12,7 +12,8 @@ everybody has, a fake moves it by max(p, 1 - q) / (p - q). For k-ary randomized 
 1 + (k - 1) / (e^eps - 1). Of a quantity it is how far the farthest level lies from the farther end of the range.
 Where a device draws one of several columns, a fake chooses it, and counts as often as there are columns. Of a
 distribution a row is a point of its curve, of a tree a node, and a fake counts as often as its level is seldom drawn,
-but for the part that the estimate gives to that level.
+but for the part that the estimate gives to that level. Of a text it counts once: whatever group it draws, all reports
+are of every word.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
-from deniable.kinds import Distribution, Kind, Ordinal, Quantity, Vector
+from deniable.kinds import Distribution, Kind, Ordinal, Quantity, Text, Vector
 from deniable.kinds import Tree as Paths
 from deniable.mechanisms import Mechanism
 from deniable.payload import Integers
@@ -59,6 +60,8 @@ def gain(metric: Metric) -> Gain:
         return _of_curve(metric.kind, [column.mechanism for column in metric.columns])
     if isinstance(metric.kind, Paths):
         return _of_nodes(metric.kind, [column.mechanism for column in metric.columns])
+    if isinstance(metric.kind, Text):
+        return _of(metric.kind, metric.columns[0].mechanism)
     columns, every = len(metric.columns), [_of(metric.kind, mechanism) for mechanism in metric.mechanisms]
     return Gain(columns * max(each.row for each in every), columns * max(each.together for each in every))
 

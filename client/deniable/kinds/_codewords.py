@@ -3,8 +3,8 @@
 words:
   group     a part of the fleet that is drawn; each asks of a word's codeword one symbol
   symbol    one of 256 signs; a codeword has one for each group
-  bucket    one of 64 parts of all words, by a hash of the whole word
-  cell      a bucket and a symbol: what a device of a group is in, one of so many
+  shelf    one of 64 parts of all words, by a hash of the whole word
+  cell      a shelf and a symbol: what a device of a group is in, one of so many
   frame     a number of bits that words are brought to: those of a word's code, and zeros
   block     a frame's bits, scrambled: words that begin alike have blocks that are not alike at all
   piece     the bits of a block that a symbol brings in; each symbol is a hash of its piece and of those before it
@@ -14,7 +14,7 @@ adds up, over all groups, the reports that support a word's cells counts the wor
 about just this one: no device is spent on a part of it. That two words are in one cell is as rare as hashes collide.
 
 A short word has few bits and as many symbols as a long one, so that most of what its symbols say is redundancy: a
-tree code (Wozencraft, 1957), in each bucket one of its own. All hashes are public, and the same for every device.
+tree code (Wozencraft, 1957), in each shelf one of its own. All hashes are public, and the same for every device.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from typing import NamedTuple
 from deniable.kinds._spelling import Spelt, read, spell
 
 __all__ = [
-    "BUCKETS",
     "CELLS",
     "FACTORS",
     "FRAMES",
     "GROUPS",
+    "SHELVES",
     "SHORTEST",
     "STEP",
     "SYMBOLS",
@@ -43,9 +43,9 @@ __all__ = [
 ]
 
 GROUPS = 16
-BUCKETS = 64
+SHELVES = 64
 SYMBOLS = 256
-CELLS = BUCKETS * SYMBOLS
+CELLS = SHELVES * SYMBOLS
 """In how many a word can be, in each group."""
 SHORTEST = 6
 """The bits of the shortest codes, about."""
@@ -114,8 +114,8 @@ class Codewords:
             rest -= size
             state = mixed(state + (block >> rest & (1 << size) - 1) * STEP + STEP & _ALL)
             symbols.append(state * SYMBOLS >> 64)
-        bucket = self.bucket(state)
-        return Codeword(tuple(bucket * SYMBOLS + symbol for symbol in symbols), spelt.length, frame)
+        shelf = self.shelf(state)
+        return Codeword(tuple(shelf * SYMBOLS + symbol for symbol in symbols), spelt.length, frame)
 
     def word(self, frame: int, block: int) -> tuple[str, int] | None:
         """The word of a frame's block, and the bits of its code; None where there is none."""
@@ -125,9 +125,9 @@ class Codewords:
             return None
         return found
 
-    def bucket(self, state: int) -> int:
+    def shelf(self, state: int) -> int:
         """That of the last symbol's hash."""
-        return mixed(state ^ _ALL) * BUCKETS >> 64
+        return mixed(state ^ _ALL) * SHELVES >> 64
 
 
 def _frame(length: int) -> int:
