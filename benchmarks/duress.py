@@ -25,7 +25,6 @@ from benchmarks.duress_servers import counted
 from benchmarks.ingest_servers import COLLECTION, METRICS, batch
 from benchmarks.processes import Running, tree
 from benchmarks.raw_load import Calls
-from deniable_aggregator.serving.reading import DIRECTLY
 
 __all__ = ["main", "measure"]
 
@@ -89,6 +88,8 @@ class Strait:
     """What happens meanwhile: loops or quota."""
 
 
+_PACED: dict[str, Any] = {"connections": 20, "streams": 32}
+
 STRAITS = (
     Strait("nothing", 1.0, 1.0),
     Strait("400 connections, one call each", 1.0, 1.0, connections=400, streams=1),
@@ -101,14 +102,21 @@ STRAITS = (
     Strait("half the time", 1.0, 1.0, beside="quota", calls=0.5),
     Strait("a slow store", 1.0, 1.0, server="slow 1"),
     Strait("dear flushes", 0.9, server="dear 1"),
-    Strait("200 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=200, calls=0.05),
-    Strait("200 calls a second: the floor", server="floor 1", connections=20, streams=32, pace=200, calls=0.05),
-    Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=2000, calls=0.3),
-    Strait("2,000 calls a second: the floor", server="floor 1", connections=20, streams=32, pace=2000, calls=0.3),
-    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=2000,
-           together=20, calls=0.3),
-    Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, connections=20, streams=32, pace=2000,
-           calls=0.3, beside="loops"),
+    Strait("200 calls a second", None, 1.2, 0.004, 2.5, **_PACED, pace=200, calls=0.05),
+    Strait("200 calls a second: the floor", server="floor 1", **_PACED, pace=200, calls=0.05),
+    Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, **_PACED, pace=2000, calls=0.3),
+    Strait("2,000 calls a second: the floor", server="floor 1", **_PACED, pace=2000, calls=0.3),
+    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 3.5, **_PACED, pace=2000, together=20, calls=0.3),
+    Strait("2,000 calls a second, 20 at once: the floor", server="floor 1", **_PACED, pace=2000, together=20,
+           calls=0.3),
+    Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, **_PACED, pace=2000, calls=0.3,
+           beside="loops"),
+    Strait("2,000 calls a second, two loops beside: the floor", server="floor 1", **_PACED, pace=2000, calls=0.3,
+           beside="loops"),
+    Strait("2,000 calls a second, 20 at once, two loops beside", None, None, None, 5.0, **_PACED, pace=2000,
+           together=20, calls=0.3, beside="loops"),
+    Strait("2,000 calls a second, 20 at once, two loops beside: the floor", server="floor 1", **_PACED, pace=2000,
+           together=20, calls=0.3, beside="loops"),
 )  # fmt: skip
 
 
@@ -214,10 +222,7 @@ class _Servers:
 
     def _start(self, name: str, bodies: tuple[str, ...]) -> Running:
         kind, processes = name.split()
-        server = Running(
-            *("benchmarks.duress_servers", kind, str(self._room / name.replace(" ", "-")), processes),
-            environment=DIRECTLY if _is_aggregator(name) else None,
-        )
+        server = Running("benchmarks.duress_servers", kind, str(self._room / name.replace(" ", "-")), processes)
         self._running[name] = server
         self._stack.callback(server.end)
         self.acknowledged[name] = Calls(server.port, _WARM_CALLS, bodies).run().acknowledged

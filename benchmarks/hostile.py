@@ -27,7 +27,6 @@ import grpc
 from benchmarks.ingest_servers import COLLECTION_TEXT, batch
 from benchmarks.processes import Running, tree
 from deniable_aggregator.serving.answering import answering
-from deniable_aggregator.serving.reading import DIRECTLY
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
@@ -159,7 +158,7 @@ async def _attack(port: int, pid: int, seconds: int, seed: int) -> Found:
 def attacked(seconds: int, seed: int = 1) -> Found:
     """Attack a worker of its own for so long."""
     with tempfile.TemporaryDirectory() as room:
-        server = Running("benchmarks.hostile", "--serve", room, environment=DIRECTLY)
+        server = Running("benchmarks.hostile", "--serve", room)
         try:
             (worker,) = (
                 pid for pid in tree(server.pid) if Path(f"/proc/{pid}/comm").read_text() == "deniable-worker\n"

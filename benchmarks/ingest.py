@@ -23,7 +23,6 @@ from benchmarks.h2load import Load, framed, missing
 from benchmarks.ingest_servers import METRICS, batch
 from benchmarks.processes import Running
 from deniable.v1.report_service_pb2 import StreamReportsRequest, StreamReportsResponse
-from deniable_aggregator.serving.reading import DIRECTLY
 
 __all__ = ["main", "measure"]
 
@@ -145,10 +144,7 @@ def _run(cells: dict[str, Cell], rounds: int) -> Rounds:
         servers = {}
         for name in sorted({cell.server for cell in cells.values()}):
             kind, processes = name.split()
-            servers[name] = Running(
-                *("benchmarks.ingest_servers", kind, str(Path(room, name)), processes),
-                environment=DIRECTLY if kind == "whole" else None,
-            )
+            servers[name] = Running("benchmarks.ingest_servers", kind, str(Path(room, name)), processes)
             stack.callback(servers[name].end)
             _submit(20, _WARM_CALLS).run(servers[name].port)
         found: Rounds = []

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -57,13 +57,9 @@ def apart(module: str, asked: DataclassInstance, seconds: float) -> dict[str, An
 class Running:
     """A Python module as a server of its own: it prints its port when it is ready, and ends on SIGTERM."""
 
-    def __init__(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, module: str, *arguments: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            stdout=subprocess.PIPE,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, **(environment or {})},
+            [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
         )
         assert self._process.stdout
         line = self._process.stdout.readline()

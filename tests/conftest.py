@@ -7,11 +7,6 @@ import sys
 
 from hypothesis import settings
 
-from deniable_aggregator.serving.reading import read_directly
-
-# Servers of this process are as those of `deniable serve`.
-read_directly()
-
 # Each process of a run has a processor at most: further threads of numpy's would wait for it, and spin meanwhile.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

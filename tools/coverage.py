@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from math import comb
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -28,18 +29,19 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from deniable import Collection, Metric
-from deniable.kinds import Boolean, Category, Distribution, Flags, Ordinal, Quantity, Set, Text, Vector
+from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Text, Vector
 from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable.randomness import WORD
 from deniable_aggregator.answers import Estimate, Measure, Row, answer, combines, truth
+from deniable_aggregator.answers.joint import MARGINALS, TABLE
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
 __all__ = [
     "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "alone", "cases", "cells_of", "drawn",
-    "exactly", "jointly", "payloads_of", "row_of", "sampled",
+    "endless", "exactly", "jointly", "linear", "payloads_of", "row_of", "sampled", "true_rows", "widths",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
@@ -50,6 +52,8 @@ _LISTED = 1 << 13
 """So many payloads are drawn as one multinomial vector."""
 _HELD = 1 << 22
 """So many counts, or devices, are held at a time."""
+_AT_ONCE = 50
+"""So many samples are drawn at a time, if it is up to them."""
 _LIMB = (1 << 32) - 1
 
 _Ints = NDArray[np.int64]
@@ -71,6 +75,10 @@ def _texts(texts: Sequence[str]) -> str:
     return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
 
 
+_SOURCES = "".join(
+    f'[metrics.{name}{{number}}]\nkind = "category"\nvalues = {_texts(values)}\ndescription = "d"\nepsilon = 1\n'
+    for name, values in (("few", _LETTERS[:2]), ("more", _LETTERS[:3]))
+)
 _METRICS = {
     "boolean": 'kind = "boolean"',
     "boolean, remembered": 'kind = "boolean"\nmemoize = true\ninstantaneous_epsilon = {epsilon}',
@@ -89,6 +97,7 @@ _METRICS = {
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
+    "joint of 2 by 3": f'kind = "joint"\nof = ["few{{number}}", "more{{number}}"]\n{_SOURCES}',
     "vector, l2": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
     "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"',
 }
@@ -119,6 +128,7 @@ def _falling(count: int) -> tuple[int, ...]:
 
 
 _PAIRS = [[_LETTERS[place], _LETTERS[(place + 3) % 8]] for place in range(8)]
+_TOGETHER = [{"few{number}": few, "more{number}": more} for few in _LETTERS[:2] for more in _LETTERS[:3]]
 _LEAVES = ["a/x", "a/y", "b", "c/x", "c/y"]
 _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "boolean": (_equal([True, False]), _skewed([True, False], 1, 49)),
@@ -133,6 +143,7 @@ _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "tree": (_equal(_LEAVES), _skewed(_LEAVES, 6, 3, 1)),
     "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
                 _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
+    "joint": (_equal(_TOGETHER), _skewed(_TOGETHER[::2], 9, 4, 2)),
     "set": (_equal(_PAIRS), _skewed([[], ["a"], ["a", "b"]], 5, 3, 2)),
     "vector": (_equal([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]]),
                _skewed([[0, 0], [1, 0], [0, -1]], 16, 3, 1)),
@@ -156,13 +167,28 @@ def cases(epsilon: str) -> list[Case]:
     """Every kind, with every mechanism whose intervals are made in another way, at one epsilon; two fleets each."""
     text = [_HEAD]
     for number, rest in enumerate(_METRICS.values()):
-        text.append(f'[metrics.m{number}]\ndescription = "d"\nepsilon = {epsilon}\n{rest.format(epsilon=epsilon)}\n')
+        own = rest.format(epsilon=epsilon, number=number)
+        text.append(f'[metrics.m{number}]\ndescription = "d"\nepsilon = {epsilon}\n{own}\n')
     collection = Collection.loads("".join(text))
     found = []
     for number, name in enumerate(_METRICS):
         fleets = next(both for start, both in _FLEETS.items() if name.startswith(start))
-        found += [Case(name, collection.metrics[f"m{number}"], fleet) for fleet in fleets]
+        found += [Case(name, collection.metrics[f"m{number}"], _sourced(fleet, number)) for fleet in fleets]
     return found
+
+
+def _sourced(fleet: Fleet, number: int) -> Fleet:
+    """The fleet, whose values are by the names that the sources of a metric have in the collection of all."""
+    if not isinstance(fleet.values[0], dict):
+        return fleet
+    values = [{key.format(number=number): own for key, own in value.items()} for value in fleet.values]
+    return replace(fleet, values=values)
+
+
+def linear(metric: Metric, counters: Sequence[_Ints], confidence: float = CONFIDENCE) -> Estimate:
+    """The rows that are means of what reports say. Of a joint these are cells and marginals:
+    `tests/statistics/test_joints.py` looks at ratios of them, and at what has no other truth than 0 or 1."""
+    return answer(metric, counters, confidence, only=(TABLE, MARGINALS) if isinstance(metric.kind, Joint) else ())
 
 
 class Measured(NamedTuple):
@@ -184,9 +210,9 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     if found is None:
         return None
     own = reports if combines(case.metric) else reports // len(case.metric.columns)
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
+    rows = linear(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
-    for row, heading, true in zip(rows.rows, rows.headings, _truths(case, reports, rows), strict=True):
+    for row, heading, true in zip(rows.rows, rows.headings, true_rows(case, reports, rows), strict=True):
         least, most = _possible(case.metric, row, heading.measure, reports)
         measured.append(Measured(row.key, *_counting(found.p, found.q, own, (true - least) / (most - least))))
     return measured
@@ -225,7 +251,7 @@ def _nothing(metric: Metric) -> list[_Ints]:
     return [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
 
 
-def _truths(case: Case, reports: int, rows: Estimate) -> list[float]:
+def true_rows(case: Case, reports: int, rows: Estimate) -> list[float]:
     """What the rows of so many devices should say."""
     everybody = [
         value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)
@@ -264,26 +290,29 @@ def sampled(case: Case, reports: int, samples: int, generator: np.random.Generat
 
 def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator) -> list[list[_Ints]]:
     """So many samples."""
-    return list(_samples(case, reports, samples, generator))
+    return list(islice(endless(case, reports, generator), samples))
 
 
 def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
     """How often all simultaneous intervals of the samples hold."""
-    true = np.array(_truths(case, reports, answer(case.metric, samples[0])))
+    true = np.array(true_rows(case, reports, linear(case.metric, samples[0])))
     confidence, held = simultaneous(CONFIDENCE, len(true)), 0
     for counters in samples:
-        rows = answer(case.metric, counters, confidence).rows
+        rows = linear(case.metric, counters, confidence).rows
         held += all(row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(rows, true, strict=True))
     return held / len(samples)
 
 
 def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Measured]:
     """Every row over the samples."""
-    metric, numbers = case.metric, []
-    for counters in samples:
-        found = answer(metric, counters, CONFIDENCE)
-        numbers.append([(row.value, row.low, row.high) for row in found.rows])
-    true = np.array(_truths(case, reports, found))
+    return widths(case, reports, [linear(case.metric, counters, CONFIDENCE) for counters in samples])
+
+
+def widths(case: Case, reports: int, answers: Sequence[Estimate]) -> list[Measured]:
+    """Every row over the answers to samples."""
+    metric, found = case.metric, answers[-1]
+    true = np.array(true_rows(case, reports, found))
+    numbers = [[(row.value, row.low, row.high) for row in each.rows] for each in answers]
     value, low, high = np.moveaxis(np.array(numbers), 2, 0)
     least, most = np.transpose(
         [
@@ -308,7 +337,7 @@ def _spread(case: Case, reports: int) -> _Floats:
     An estimate is the mean of what each report says, and an answer to reports that are all the same is what one says.
     """
     metric, cells = case.metric, cells_of(case)
-    empty = answer(metric, _nothing(metric))
+    empty = linear(metric, _nothing(metric))
     rows = empty.rows
     unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
     times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
@@ -325,20 +354,19 @@ def _spread(case: Case, reports: int) -> _Floats:
             (chance * row_of(mechanism, chosen) for (_, chosen), chance in cells.items()), np.zeros(len(payloads))
         )
         says = np.array(
-            [[row.value for row in answer(metric, [2 * adds]).rows] for adds in adds_of(mechanism, payloads)]
+            [[row.value for row in linear(metric, [2 * adds]).rows] for adds in adds_of(mechanism, payloads)]
         )
         says = says / np.where(np.array(times) > 1, 2, 1)
         variance = chances @ says**2 - (chances @ says) ** 2
     return np.sqrt(variance / reports) * times + unknown
 
 
-def _samples(case: Case, reports: int, samples: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:
+def endless(case: Case, reports: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
     cells = cells_of(case)
     if any(isinstance(mechanism.shape, Integers) for mechanism in mechanisms):
-        yield from _vectors(mechanisms[0], cells, reports, samples, generator)
-        return
+        yield from _vectors(mechanisms[0], cells, reports, generator)
     chances, adding = [], []
     for place, mechanism in enumerate(mechanisms):
         payloads = payloads_of(mechanism)
@@ -347,9 +375,9 @@ def _samples(case: Case, reports: int, samples: int, generator: np.random.Genera
         adding.append(adds_of(mechanism, payloads))
     ends = np.cumsum([len(own) for own in chances])[:-1]
     every = np.concatenate(chances)
-    at_once = max(1, _HELD // len(every))
-    for start in range(0, samples, at_once):
-        drawn = generator.multinomial(reports, every / every.sum(), size=min(at_once, samples - start))
+    at_once = min(max(1, _HELD // len(every)), _AT_ONCE)
+    while True:
+        drawn = generator.multinomial(reports, every / every.sum(), size=at_once)
         columns = [own @ adds for own, adds in zip(np.split(drawn, ends, axis=1), adding, strict=True)]
         yield from map(list, zip(*columns, strict=True))
 
@@ -428,16 +456,14 @@ def _vectors(
     mechanism: Mechanism,
     cells: dict[tuple[int, int], float],
     reports: int,
-    samples: int,
     generator: np.random.Generator,
 ) -> Iterator[list[_Ints]]:
     """Device by device."""
     inputs = twins.inputs(mechanism, [chosen for _, chosen in cells])
     chances = np.array(list(cells.values()))
-    at_once = max(1, _HELD // (4 * reports))
-    for start in range(0, samples, at_once):
-        now = min(at_once, samples - start)
-        which = generator.choice(len(chances), p=chances / chances.sum(), size=now * reports)
+    at_once = min(max(1, _HELD // (4 * reports)), _AT_ONCE)
+    while True:
+        which = generator.choice(len(chances), p=chances / chances.sum(), size=at_once * reports)
         entries = twins.draw(mechanism, inputs[which], generator).view("<i4").astype(np.int64)
         shape = mechanism.shape
         assert isinstance(shape, Integers)

@@ -44,6 +44,10 @@ def _vector(norm: str) -> str:
 
 
 _PATHS = str([f"{top}/{middle}/{leaf}" for top in "abcd" for middle in "abc" for leaf in "abcd"]).replace("'", '"')
+_SOURCES = "".join(
+    f'[metrics.{name}]\nkind = "category"\nvalues = {_named(count)}\ndescription = "d"\nepsilon = 1\n'
+    for name, count in (("few", 4), ("more", 5), ("most", 5))
+)
 _SET = f'kind = "set"\nvalues = {_named(20)}\nmax_items = 5'
 _MEMO = "\nmemoize = true\ninstantaneous_epsilon = {epsilon}"
 ASKED: dict[str, str] = {
@@ -77,6 +81,8 @@ ASKED: dict[str, str] = {
     "set of 5 of 20, projective geometry": _SET + '\nmechanism = "projective_geometry"',
     "text": 'kind = "text"',
     "tree of 4, 12 and 48 nodes": f'kind = "tree"\npaths = {_PATHS}',
+    "joint of 4 by 5": f'kind = "joint"\nof = ["few", "more"]\n{_SOURCES}',
+    "joint of pairs of 4 by 5": f'kind = "joint"\nof = ["few", "more", "most"]\npairs = "few"\n{_SOURCES}',
     "vector of 64, l1": _vector("l1"),
     "vector of 64, l2": _vector("l2"),
 }

@@ -91,7 +91,7 @@ def sent(path: Path) -> list[bytes]:
 
 
 def remembered(here: Path) -> Seen:
-    """A remembered answer of 48, over forty epochs: of as many devices, how many say the same every time."""
+    """A remembered answer of 48, over five epochs: of twenty devices, how many say the same every time."""
     values = json.dumps([f"v{number}" for number in range(48)])
     asked = collection(f'kind = "category"\nvalues = {values}\nepsilon = 1\nmemoize = true')
     same = 0

@@ -1,4 +1,4 @@
-"""What was found in the aggregator and its statistics, as small programs; see `tools/probes.py`."""
+"""What was found in the aggregator and its statistics, as small programs; see `tools/probes_device.py`."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Served:
 
     @property
     def megabytes(self) -> float:
-        """The memory of the process and of those that it has begun, largest of them first: that one's alone."""
+        """The memory of the process and of all that it has begun, added up."""
         parents: dict[int, int] = {}
         memory: dict[int, float] = {}
         for place in Path("/proc").glob("[0-9]*/status"):
@@ -337,11 +337,12 @@ def named(path: Path) -> bool:
 
 def flat_modules(here: Path) -> Seen:
     """How many modules of the aggregator lie beside each other, in no room."""
+    import deniable
     import deniable_aggregator
 
     package = Path(str(deniable_aggregator.__file__)).parent
     found = [path for path in package.glob("*.py") if path.name != "__init__.py"]
-    longest = max(len((Path(str(room("deniable").__file__)).parent / "client.py").read_text().splitlines()), 0)
+    longest = len((Path(str(deniable.__file__)).parent / "client.py").read_text().splitlines())
     del here
     return Seen(f"{len(found)} modules in no room; client.py has {longest} lines", len(found) <= 2 and longest < 400)
 

@@ -121,13 +121,15 @@ def _told(metric: Metric) -> int | None:
     return 1 if hasattr(metric.kind, "ends") else None
 
 
-APART = "10 flags, one drawn", "distribution", "text", "tree"
-SMALL = [name for name in dict.fromkeys(name for name, _ in METRICS)
-         if "1,000" not in name and not name.startswith(APART)]  # fmt: skip
+OTHERS = ("10 flags, one drawn", "distribution", "text", "tree", "joint")
+SMALL = [
+    name for name in dict.fromkeys(name for name, _ in METRICS) if "1,000" not in name and not name.startswith(OTHERS)
+]
 
 
 # Distributions, trees and texts are made of all columns: `test_levels.py`, `test_nodes.py` and `test_words.py` have
 # what moves them.
+# Conditionals are ratios: `test_joints.py` has what moves a joint.
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", SMALL)
 def test_nothing_that_is_taken_moves_an_answer_farther_than_stated(name: str, epsilon: str) -> None:

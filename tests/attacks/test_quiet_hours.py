@@ -15,30 +15,19 @@ from deniable.v1.report_service_pb2_grpc import ReportServiceStub
 from deniable_aggregator import Reader
 from deniable_aggregator.estimators import frequencies
 from support.aggregator_server import request
+from support.editor import DARK, HEAD
 from support.site import Running, running
 from support.waiting import PATIENCE
 
 COLLECTION = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[segments]
-platform = ["linux", "windows"]
-[metrics.browser]
+    f"""
+{HEAD}[metrics.browser]
 kind = "category"
 description = "The default browser"
 values = ["chrome", "edge", "firefox"]
 epsilon = 1.0
 mechanism = "randomized_response"
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-"""
+{DARK}"""
 )
 
 

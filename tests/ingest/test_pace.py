@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import selectors
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -182,6 +182,8 @@ class Simulated(asyncio.SelectorEventLoop):
         self.now = 0.0
         self.worked = 0.0
         """What its thread has run."""
+        self.beside = 0.0
+        """What other threads of its process have run meanwhile."""
         super().__init__(_Sleeper(self))
 
     def time(self) -> float:
@@ -238,6 +240,23 @@ class Work:
         return spent / (self.began[-2] - self.began[0])
 
 
+def batcher_of(loop: Simulated, work: Work, patch: pytest.MonkeyPatch, on_way: Callable[[], bool]) -> Batcher:
+    """A batcher whose flushes are such work, on the loop's clock."""
+    patch.setattr(batchers, "Flush", work)
+    clocks = SimpleNamespace(
+        thread_time=lambda: loop.worked,
+        process_time=lambda: loop.worked + loop.beside,
+        perf_counter=loop.time,
+    )
+    patch.setattr(batchers, "time", clocks)
+    return Batcher(Store("redis://127.0.0.1:1"), Calendar(), FlushSettings(), IngestStats(), on_way)
+
+
+def some(number: int) -> Batch:
+    """A batch with an id of its own."""
+    return Batch(number.to_bytes(16, "big"), Lookup(LAYOUT), EpochKey(1, 1), 0, bytes(8), ())
+
+
 def simulated(
     monkeypatch: pytest.MonkeyPatch,
     costs: tuple[float, float, float],
@@ -245,43 +264,66 @@ def simulated(
     batches: int,
     turns: bool = False,
     call: float = 0.0,
-) -> tuple[Work, IngestStats]:
+    beside: float = 0.0,
+) -> Work:
     """A batcher whose flushes cost so much, and to which batches come so far apart, in time or turn by turn; each
-    comes with a call that takes its time of the loop."""
+    comes with a call that takes its time of the loop, and of other threads."""
     loop = Simulated()
-    work, stats = Work(loop, *costs), IngestStats()
+    work = Work(loop, *costs)
     with monkeypatch.context() as patch:
-        patch.setattr(batchers, "Flush", work)
-        patch.setattr(batchers, "time", SimpleNamespace(thread_time=lambda: loop.worked, perf_counter=loop.time))
-        batcher = Batcher(Store("redis://127.0.0.1:1"), Calendar(), FlushSettings(), stats)
-        table = Lookup(LAYOUT)
+        batcher = batcher_of(loop, work, patch, lambda: False)
 
         async def come() -> None:
             for number in range(batches):
-                batcher.submit(Batch(number.to_bytes(16, "big"), table, EpochKey(1, 1), 0, bytes(8), ()))
+                batcher.submit(some(number))
                 loop.work(gap if turns else call)  # in turns: and the next one is there already
+                loop.beside += beside
                 await asyncio.sleep(0 if turns else gap - call)
             await batcher.drain()
 
         loop.run_until_complete(come())
         loop.close()
-    return work, stats
+    assert sum(work.sizes) == batches
+    return work
+
+
+def bursts(monkeypatch: pytest.MonkeyPatch, on_way: Callable[[float, float], bool]) -> Work:
+    """Twenty calls together, a tenth of a millisecond each, a hundred times a second; whether calls are on their way
+    is said by the time now and the end of the burst."""
+    loop = Simulated()
+    apart, between = 5e-5, 0.008
+    work, end = Work(loop, 0.0002, 5e-6, 0.0005), [0.0]
+    with monkeypatch.context() as patch:
+        batcher = batcher_of(loop, work, patch, lambda: on_way(loop.now, end[0]))
+
+        async def come() -> None:
+            for burst in range(50):
+                end[0] = loop.now + 0.00195
+                for number in range(20):
+                    batcher.submit(some(20 * burst + number))
+                    loop.work(apart)
+                    await asyncio.sleep(apart)
+                await asyncio.sleep(between)
+            await batcher.drain()
+
+        loop.run_until_complete(come())
+        loop.close()
+    return work
 
 
 @pytest.mark.parametrize("fixed", [0.0002, 0.002, 0.02])
 def test_dear_flushes_leave_a_loop_its_half(monkeypatch: pytest.MonkeyPatch, fixed: float) -> None:
     """What a flush costs on the loop is what counts, however long the store takes; everything is stored."""
     for store_seconds in (0.0001, 0.01):
-        work, stats = simulated(monkeypatch, (fixed, 20e-6, store_seconds), gap=0.0005, batches=4000)
+        work = simulated(monkeypatch, (fixed, 20e-6, store_seconds), gap=0.0005, batches=4000)
         assert work.share() <= MOST_SHARE + 1e-9
-        assert (stats.accepted, stats.waiting) == (4000, 0)
 
 
 def test_cheap_flushes_are_no_further_apart_than_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """At two thousand batches a second a flush gathers those of a few milliseconds."""
-    work, _ = simulated(monkeypatch, (0.0002, 5e-6, 0.0005), gap=0.0005, batches=2000)
+    work = simulated(monkeypatch, (0.0002, 5e-6, 0.0005), gap=0.0005, batches=2000)
     assert max(work.sizes) <= 1 + PATIENCE / 0.0005
-    work, _ = simulated(monkeypatch, (0.0002, 5e-6, 0.0005), gap=0.05, batches=50)
+    work = simulated(monkeypatch, (0.0002, 5e-6, 0.0005), gap=0.05, batches=50)
     assert set(work.sizes) == {1}
 
 
@@ -289,16 +331,44 @@ def test_flushes_take_of_the_loop_what_calls_leave(monkeypatch: pytest.MonkeyPat
     """At two thousand calls a second that take a quarter of the loop, flushes are twice as many as where calls take
     all but a tenth of it: a batch that might as well be stored does not wait for others."""
     costs, gap, batches = (0.0002, 5e-6, 0.0002), 0.0005, 4000
-    spare, _ = simulated(monkeypatch, costs, gap, batches, call=gap / 4)
-    scarce, _ = simulated(monkeypatch, costs, gap, batches, call=gap * 0.9)
+    spare = simulated(monkeypatch, costs, gap, batches, call=gap / 4)
+    scarce = simulated(monkeypatch, costs, gap, batches, call=gap * 0.9)
     assert 2 * len(scarce.sizes) <= len(spare.sizes)
     assert spare.share() <= 1 / 8
     assert scarce.share() <= 1 / 16
 
 
+def test_what_other_threads_take_is_not_left_for_flushes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that read calls and shake hands take their time from the same host: where they are busy, flushes are as
+    few as where the loop itself is."""
+    costs, gap, batches = (0.0002, 5e-6, 0.0002), 0.0005, 4000
+    within = simulated(monkeypatch, costs, gap, batches, call=gap * 0.9)
+    beside = simulated(monkeypatch, costs, gap, batches, call=gap * 0.2, beside=gap * 0.7)
+    spare = simulated(monkeypatch, costs, gap, batches, call=gap * 0.2)
+    assert len(beside.sizes) == pytest.approx(len(within.sizes), rel=0.1)
+    assert 2 * len(beside.sizes) <= len(spare.sizes)
+
+
 def test_a_crowd_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every turn of the loop brings a batch, flushes gather twice as long, and no longer."""
-    work, _ = simulated(monkeypatch, (0.0005, 5e-6, 0.0001), gap=0.0001, batches=8000, turns=True)
+    work = simulated(monkeypatch, (0.0005, 5e-6, 0.0001), gap=0.0001, batches=8000, turns=True)
     distances = [later - earlier for earlier, later in itertools.pairwise(work.began[2:-2])]
     assert min(distances) >= 1.9 * PATIENCE
     assert max(distances) <= 2.1 * PATIENCE
+
+
+def test_calls_that_come_together_are_flushed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch that finds its lane idle lets the calls come along that have begun: a burst is one flush, but for the
+    first of all, of which nothing is known. Where nothing is known of them it is two, the first of one batch."""
+    assert bursts(monkeypatch, lambda now, end: now < end).sizes[-49:] == [20] * 49
+    blind = bursts(monkeypatch, lambda _now, _end: False).sizes
+    assert blind.count(1) >= 45
+    assert len(blind) >= 90
+
+
+def test_nobody_waits_long_for_calls_that_do_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If calls are always on their way, a batch waits for them as long as flushes under load are apart, no longer."""
+    work = bursts(monkeypatch, lambda _now, _end: True)
+    assert work.sizes[-49:] == [20] * 49
+    waits = [began - 0.01 * number for number, began in enumerate(work.began[-49:], start=1)]
+    assert max(waits) <= PATIENCE + 0.001 + 1e-9

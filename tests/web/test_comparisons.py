@@ -22,32 +22,15 @@ from deniable_aggregator.analysis.prices import Price
 from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS
 from support.commands import told
+from support.editor import DARK, HEAD, MINUTES
 from support.site import Running, running
 from support.waiting import PATIENCE
 from web.test_api import ask
 
 TODAY = 20_000
 COLLECTION = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[segments]
-platform = ["linux", "windows"]
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-unit = "minutes"
-epsilon = 1.0
-mechanism = "laplace"
+    f"""
+{HEAD}{DARK}{MINUTES}mechanism = "laplace"
 """
 )
 

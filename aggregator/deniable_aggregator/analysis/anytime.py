@@ -68,8 +68,8 @@ def anytime(
     more: Sequence[RowId] = (),
     only: Sequence[str] = (),
 ) -> Windowed:
-    """The estimate from each epoch's counters, with intervals that hold at all those looks together; of some `more`
-    rows, too, that are asked for, and of some series `only`."""
+    """The estimate from each epoch's counters, with intervals that hold at all those looks together; with some `more`
+    rows that are asked for, and maybe without those of series that are not told, where `only` some are."""
     if looks is Looks.ONE:
         return windowed(metric, epochs, confidence, target, more=more, only=only)
     most = times(confidence, LOOKS) if looks is Looks.ANY else 0.0

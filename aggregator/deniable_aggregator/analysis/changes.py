@@ -85,6 +85,8 @@ async def changes(
     turn = turn or analyst.turns.own()
     about = analyst.catalog.collection(collection)
     metrics = analyst.metrics(about, metric)
+    if query.series or query.asked:
+        raise ValueError("a comparison has all its series, and no rows besides those: ask estimates for these")
     if before.baseline is not None and (metric is None or not before.baseline):
         raise ValueError("a baseline is of one metric, and has at least one number")
     other, asked = await sides_of(analyst, collection, query, before)

@@ -26,10 +26,10 @@ from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview,
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed
-from deniable_aggregator.answers import RowId, Series, Target, answer, by_size, consistent, leading
+from deniable_aggregator.answers import Estimate, RowId, Series, Target, answer, by_size, consistent, leading
 from deniable_aggregator.store import Store
 
-__all__ = ["Analyst", "Truth", "analyst_of"]
+__all__ = ["Analyst", "Truth", "analyst_of", "chosen"]
 
 _LOOK_BACK = 32
 _LAST_SECOND = 253_402_300_799
@@ -59,27 +59,18 @@ class _Found:
     """An answer as it is remembered: with the rows that were asked for."""
 
     windowed: Windowed
-    consistent: tuple[float | None, ...]
-    row_counts: tuple[int, ...]
+    consistent: Sequence[float | None]
+    row_counts: Sequence[int]
     """Of each series, how many rows there are."""
     lead: RowId
     """The leading row."""
 
     @classmethod
-    def of(cls, metric: Metric, found: Windowed, most: int) -> _Found:
-        """The largest rows of each series of an answer, or all."""
-        whole = found.estimate
-        fitted = iter(consistent(metric, whole))
-        series, fits = [], []
-        for own in whole.series:
-            pairs = [(row, next(fitted)) for row in own.rows]
-            if most and len(pairs) > most and not own.heading.ordered:
-                pairs = sorted(pairs, key=lambda pair: by_size(pair[0]))[:most]
-            series.append(Series(own.heading, tuple(row for row, _ in pairs)))
-            fits += [fit for _, fit in pairs]
-        counts = tuple(len(own.rows) for own in whole.series)
-        kept = replace(found, estimate=replace(whole, series=tuple(series)))
-        return cls(kept, tuple(fits), counts, leading(metric, whole))
+    def of(cls, metric: Metric, found: Windowed, query: Query) -> _Found:
+        """What is asked for of an answer."""
+        estimate, fits, counts = chosen(metric, found.estimate, query)
+        lead = leading(metric, found.estimate.told(query.series, query.asked))
+        return cls(replace(found, estimate=estimate), fits, counts, lead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +264,7 @@ class Analyst:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
             levels = query.confidence, query.target, query.looks
             told = anytime(metric, own or counters[:1], *levels, more=query.asked, only=query.series)
-            return _Found.of(metric, told, query.rows)
+            return _Found.of(metric, told, query)
 
         work = estimating(metric, len(window)) * LOOKS_TIMES[query.looks]
         made = await asyncio.to_thread(make) if work > SLICE else make()
@@ -305,6 +296,24 @@ class Analyst:
             points[number] = self._remembered.keep(keys[number], states[number], point, lambda _: 1)
             await turn.did(estimating(metric))
         return Trend(lead, tuple(point for point in points if point and point.reports))
+
+
+def chosen(metric: Metric, whole: Estimate, query: Query) -> tuple[Estimate, list[float | None], list[int]]:
+    """Of an answer the series that are asked for, the largest rows of each or all; for each row its value in the
+    consistent view, where there is one; and how many rows each series has."""
+    named = whole.told(query.series, query.asked).keys
+    fitted = iter(consistent(metric, whole, part=bool(query.segment)))
+    series, fits, counts = [], [], []
+    for own in whole.series:
+        pairs = [(row, next(fitted)) for row in own.rows]
+        if own.heading.name not in named:
+            continue
+        counts.append(len(pairs))
+        if query.rows and len(pairs) > query.rows and not own.heading.ordered:
+            pairs = sorted(pairs, key=lambda pair: by_size(pair[0]))[: query.rows]
+        series.append(Series(own.heading, tuple(row for row, _ in pairs)))
+        fits += [fit for _, fit in pairs]
+    return replace(whole, series=tuple(series)), fits, counts
 
 
 def _span(window: range, epochs: int) -> range:

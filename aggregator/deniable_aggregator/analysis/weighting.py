@@ -21,12 +21,12 @@ import numpy as np
 
 from deniable import Metric
 from deniable_aggregator.analysis.catalog import NotKnownError
-from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.query import Analyst, chosen
 from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.analysis.sides import squares
 from deniable_aggregator.analysis.turns import Turn
 from deniable_aggregator.analysis.windows import Counters, windowed
-from deniable_aggregator.answers import Estimate, Measure, Row, RowId, Series, Target, consistent, ends, values_vary
+from deniable_aggregator.answers import Estimate, Measure, Row, RowId, Series, Target, ends, values_vary
 
 __all__ = ["checked", "weighted", "weighted_answers"]
 
@@ -42,7 +42,8 @@ def weighted(
     only: Sequence[str] = (),
 ) -> tuple[Estimate, float]:
     """The estimate from the share of each stratum and its counters, epoch by epoch; and how many reports of different
-    devices it is worth. It has the rows of the first stratum, with some `more`, or of some series `only`."""
+    devices it is worth. It has the rows of the first stratum, with some `more`; where `only` some series are
+    told, others may be without rows."""
     counted = [(share, epochs) for share, epochs in strata if share > 0]
     begun = windowed(metric, counted[0][1], confidence, target, more=more, only=only)
     first = begun.estimate
@@ -110,8 +111,7 @@ async def weighted_answers(
                 )
             counted.append((share, epochs))
         estimate, worth = weighted(each, counted, query.confidence, query.target, query.asked, query.series)
-        fits = consistent(each, estimate)
-        counts = [len(series.rows) for series in estimate.series]
+        kept, fits, counts = chosen(each, estimate, query)
         bounds = window.start, window.stop - 1
-        answers.append(Answer(about, each, *bounds, query.segment, estimate, worth, fits, counts, weighted_by=name))
+        answers.append(Answer(about, each, *bounds, query.segment, kept, worth, fits, counts, weighted_by=name))
     return answers

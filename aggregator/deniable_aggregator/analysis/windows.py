@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric, linkage
 from deniable.payload import Integer, Integers, Shape, Symbol
-from deniable_aggregator.answers import Estimate, Keys, Measure, Row, RowId, Target, answer, combines, shared
+from deniable_aggregator.answers import Estimate, Keys, Measure, Row, RowId, Target, combines, every_series, shared
 
 __all__ = ["Counters", "Windowed", "added", "reports_of", "scaled", "shared_parts", "spreads", "windowed"]
 
@@ -77,14 +77,14 @@ def windowed(
 ) -> Windowed:
     """The estimate from each epoch's counters of the metric's columns.
 
-    Of rows that are found, or of these `keys`, and of some `more` that are asked for; of all series, or of some
-    `only`.
+    Of rows that are found, or of these `keys`, and of some `more` that are asked for. It has every series; where
+    `only` some are told, others may be without rows.
     """
     if len(epochs) == 1:
-        alone = answer(metric, epochs[0], confidence, target, keys=keys, more=more, only=only)
+        alone = every_series(metric, epochs[0], confidence, target, keys=keys, more=more, only=only)
         return Windowed(alone, alone.reports)
     columns = added(epochs)
-    pooled = answer(metric, columns, confidence, target, keys=keys, more=more, only=only)
+    pooled = every_series(metric, columns, confidence, target, keys=keys, more=more, only=only)
     spread = spreads(metric, epochs)
     most = max(spread)
     if most <= 1:
@@ -99,11 +99,11 @@ def windowed(
             scaled(counters, column.shape, 1 / (part * own + 1 - part))
             for counters, column, own in zip(columns, metric.columns, spread, strict=True)
         ]
-        own = answer(metric, fewer, confidence, target, keys=pooled.keys)
+        own = every_series(metric, fewer, confidence, target, keys=pooled.keys)
         found[level] = _of_all(own, pooled.reports).by_id
     rows = [
-        _widened(row, *(found[level][where] for level in ends))
-        for (where, row), ends in zip(found[0].items(), levels.T.tolist(), strict=True)
+        found[ends[1]][where] if heading.chance else _widened(row, *(found[level][where] for level in ends))
+        for (where, row), ends, heading in zip(found[0].items(), levels.T.tolist(), pooled.headings, strict=True)
     ]
     least = min(_LEVEL ** float(levels.max(initial=0)), most)
     return Windowed(pooled.with_rows(rows), pooled.reports / least)

@@ -18,6 +18,7 @@ from deniable_aggregator.answers.category import CategoryRoom
 from deniable_aggregator.answers.count import CountRoom
 from deniable_aggregator.answers.distribution import DistributionRoom
 from deniable_aggregator.answers.flags import FlagsRoom
+from deniable_aggregator.answers.joint import JointRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
@@ -30,7 +31,8 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
     "Room", "Row", "RowId", "Series", "Target", "anew", "answer", "apart", "by_size", "check_asked", "combines",
-    "consistent", "ends", "headings", "leading", "quantile_key", "row_count", "share_key", "shared", "truth",
+    "consistent", "ends", "every_series", "headings", "leading", "quantile_key", "row_count", "share_key", "shared",
+    "truth",
     "values_vary", "view",
 ]  # fmt: skip
 
@@ -44,6 +46,7 @@ ROOMS: dict[str, Room] = {
         DistributionRoom(),
         OrdinalRoom(),
         FlagsRoom(),
+        JointRoom(),
         SetRoom(),
         TextRoom(),
         TreeRoom(),
@@ -67,8 +70,29 @@ def answer(
 
     Each interval holds with the confidence; simultaneous ones, which are wider, all do together. Where rows depend on
     what was reported, `keys` asks for just these; None for those that are found, and for some `more`, of which a
-    ValueError says if there are none such. `only` names the series that are told; none: all.
+    ValueError says if there are none such. `only` names the series that are told, with those of the rows that are
+    asked for besides; none: all.
     """
+    found = every_series(metric, counters, confidence, target, keys, more, only)
+    told = found.told(only, more)
+    if not simultaneous:
+        return told
+    each = confidence_of_each(confidence, len(told.rows))
+    again = every_series(metric, counters, each, target, found.keys).told(only, more)
+    return replace(again, confidence=confidence, simultaneous=True)
+
+
+def every_series(
+    metric: Metric,
+    counters: Counters,
+    confidence: float = 0.95,
+    target: Target = Target.POPULATION,
+    keys: Keys | None = None,
+    more: Sequence[RowId] = (),
+    only: Collection[str] = (),
+) -> Estimate:
+    """An answer with every series that it has, as whatever is made of it takes it: of those that are not told, where
+    `only` some are, rows may be left out that take long."""
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
     room = _room(metric)
@@ -80,11 +104,7 @@ def answer(
     if more:
         room.asked(metric, more)
         found = room.again(metric, _with(found.keys, more), *asked)
-    if not simultaneous:
-        return found
-    each = confidence_of_each(confidence, len(found.rows))
-    again = room.again(metric, found.keys, counters, each, target)
-    return replace(again, confidence=confidence, simultaneous=True)
+    return found
 
 
 def _with(keys: Keys, more: Sequence[RowId]) -> Keys:
@@ -124,9 +144,11 @@ def leading(metric: Metric, found: Estimate) -> RowId:
     return _room(metric).leading(metric, found)
 
 
-def consistent(metric: Metric, found: Estimate) -> list[float | None]:
-    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit."""
-    return _room(metric).consistent(metric, found)
+def consistent(metric: Metric, found: Estimate, part: bool = False) -> list[float | None]:
+    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit. Of all
+    devices more may be known than of a `part` of them, such as a segment."""
+    room = _room(metric)
+    return room.consistent_part(metric, found) if part else room.consistent(metric, found)
 
 
 def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]) -> NDArray[np.float64]:

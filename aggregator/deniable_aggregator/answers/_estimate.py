@@ -13,7 +13,7 @@ import csv
 import enum
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -59,6 +59,9 @@ class Heading:
     """Whether every device is in exactly one row: then shares add up to 1."""
     ordered: bool = False
     """Whether rows go up a scale, as those of a curve do: all of them are told, as a part would say nothing."""
+    chance: bool = False
+    """Whether its numbers are p-values: chances of what is seen, which have no intervals of their own. Over several
+    epochs they are of as many reports of different devices as the window is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,12 @@ class Estimate:
                     if row.key == where.key:
                         return row
         raise LookupError(f"{self.metric} has no row {where.key!r} of {where.series!r}")
+
+    def told(self, only: Collection[str], more: Iterable[RowId]) -> Estimate:
+        """What of it is told: all series, or `only` some and those of which `more` rows are asked for."""
+        names = {*only, *(row.series for row in more)}
+        kept = tuple(own for own in self.series if own.heading.name in names)
+        return replace(self, series=kept) if only else self
 
     def share(self, *, above: float | None = None, below: float | None = None) -> Row:
         """Of a distribution, the share of devices at `above` or beyond it, below `below`, or between both."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,11 +45,15 @@ class Room(ABC):
         return self.answer(metric, counters, confidence, target)
 
     def only(
-        self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
+        self,
+        metric: Metric,
+        names: Collection[str],  # noqa: ARG002
+        counters: Counters,
+        confidence: float,
+        target: Target,
     ) -> Estimate:
-        """The answer with just some of its series."""
-        found = self.answer(metric, counters, confidence, target)
-        return replace(found, series=tuple(own for own in found.series if own.heading.name in names))
+        """The answer; series that are not named may be without rows, where these take long."""
+        return self.answer(metric, counters, confidence, target)
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
         """Whether answers have these rows, besides those that they always have; a ValueError says what there is."""
@@ -126,6 +129,10 @@ class Room(ABC):
             own = on_simplex(raw) if series.heading.adds_up else np.clip(raw, 0.0, 1.0)
             fitted += [None if np.isnan(value) else value for value in own.tolist()]
         return fitted
+
+    def consistent_part(self, metric: Metric, found: Estimate) -> list[float | None]:
+        """The same of an answer about a part of the devices, of which less may be known than of all."""
+        return self.consistent(metric, found)
 
     def leading(self, metric: Metric, found: Estimate) -> RowId:  # noqa: ARG002
         """The row that stands for the whole answer: of the first series that has any the first, of shares the

@@ -134,7 +134,7 @@ def _estimate(
         rows = {_LONG: [_unknown(_LONG)], CANDIDATES: [_unknown(key) for key in candidates]}
         rows[SHARES] = [_unknown(written(each.word)) for each in listed.found]
     series = tuple(Series(heading, tuple(rows[heading.name])) for heading in _HEADINGS)
-    note = _note(_kind(metric), listed, confidence) if reports else ""
+    note = _note(_kind(metric), listed) if reports else ""
     return Estimate(metric.name, reports, series, confidence, target, note=note)
 
 
@@ -169,15 +169,13 @@ def _unknown(key: str) -> Row:
     return Row(key, math.nan, 0.0, 1.0, math.nan)
 
 
-def _note(kind: Text, listed: Listed, confidence: float) -> str:
+def _note(kind: Text, listed: Listed) -> str:
     """How much of the fleet has one of the words that are found, and from which share on words are found."""
-    total, error = listed.covered()
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
-    ends = (max(total - reach, 0.0), min(total + reach, 1.0)) if listed.found else (0.0, 0.0)
+    total = float(listed.solved.clip(0).sum())
     shares = [seen_from(listed.cells, kind.code.of("e" * letters), _SURE) for letters in _TYPICAL]
     told = [f"{share:.2%}" if share < 1 else "more than all devices" for share in shares]
     return (
-        f"the words that are found are those of {total:.1%} of the devices ({ends[0]:.1%} to {ends[1]:.1%}), and one "
+        f"the words that are found are those of about {total:.1%} of the devices, and one "
         f"in {1 / FALSE:.0f} of them may be false; words of {_listed(_TYPICAL)} letters are found nearly always "
         f"where {_listed(told)} of the devices have them"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from deniable_aggregator.commands._asking import add_asking, credentials, numbers, pairs, write
-from deniable_aggregator.commands._command import UsageError, command
+from deniable_aggregator.commands._command import UsageError, command, positive
 
 __all__ = ["add"]
 
@@ -31,6 +31,12 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--between", action="append", default=[], type=float, nargs=2, metavar=("X", "Y"), help="from X up to Y"
+    )
+    parser.add_argument(
+        "--series", action="append", default=[], metavar="NAME", help="only this series, such as mean"
+    )
+    parser.add_argument(
+        "--rows", type=positive, default=0, metavar="N", help="of each series only the N largest rows"
     )
     together = "intervals that hold at a year of looks together, or at all looks at growing windows"
     parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
@@ -58,6 +64,8 @@ def run(options: Any) -> None:
             *((None, below) for below in options.below),
             *options.between,
         ],
+        "series": options.series,
+        "rows": options.rows,
         "anytime": options.anytime,
     }
     if options.weigh:

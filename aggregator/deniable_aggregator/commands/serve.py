@@ -86,9 +86,6 @@ def _durability(text: str) -> Durability:
 
 def run(options: Any) -> None:
     """Run `deniable serve` with the options that were given."""
-    from deniable_aggregator.serving.reading import read_directly
-
-    read_directly()  # before anything loads gRPC
     from deniable_aggregator.serving.access import Access
     from deniable_aggregator.serving.answering import answering
     from deniable_aggregator.serving.server import Settings

@@ -39,11 +39,14 @@ from deniable_aggregator.estimators import (
     subset_selection,
     vector_laplace,
 )
+from deniable_aggregator.estimators._association import Association, association
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
-from deniable_aggregator.estimators._levels import Fit, Spread, Told, Tree, told
+from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
+from deniable_aggregator.estimators._readings import Spread
+from deniable_aggregator.estimators._tables import Conditionals, Sums, Table
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
 from deniable_aggregator.estimators._words import FALSE, Cells, Found, Listed, discovered, found_of, seen_from
@@ -51,7 +54,9 @@ from deniable_aggregator.estimators._words import FALSE, Cells, Found, Listed, d
 __all__ = [
     "FALSE",
     "ROOMS",
+    "Association",
     "Cells",
+    "Conditionals",
     "Entries",
     "Fit",
     "Found",
@@ -62,9 +67,12 @@ __all__ = [
     "Ranks",
     "Shares",
     "Spread",
+    "Sums",
+    "Table",
     "Target",
     "Told",
     "Tree",
+    "association",
     "discovered",
     "entries",
     "expected",
@@ -75,6 +83,7 @@ __all__ = [
     "ranks",
     "seen_from",
     "simultaneous",
+    "table",
 ]
 
 ROOMS: dict[str, ModuleType] = {
@@ -120,6 +129,11 @@ def fit(mechanisms: Sequence[Mechanism], tree: Tree, counters: Sequence[NDArray[
     """One tree out of the counters of its levels, each with its mechanism."""
     pairs = zip(mechanisms, counters, strict=True)
     return Fit(tree, [told(mechanism, frequencies(mechanism, own)) for mechanism, own in pairs])
+
+
+def table(mechanism: Mechanism, counters: NDArray[np.int64], sizes: Sequence[int]) -> Table:
+    """What goes together, where the mechanism's answers are the cells of a table."""
+    return Table(told(mechanism, frequencies(mechanism, counters)), tuple(sizes))
 
 
 def expected(mechanisms: Sequence[Mechanism], tree: Tree, shares: Sequence[float], reports: int) -> Fit:

@@ -293,18 +293,3 @@ class Listed:
         variance = q * (1 - q) + shares * (p - q) * (1 - p - q) if noise_only else rate * (1 - rate)
         found: _Floats = np.sqrt(variance / reports) / (p - q)
         return found
-
-    def covered(self) -> tuple[float, float]:
-        """The share of all words together that are found, and its standard error: of one report's count of cells,
-        whose pairs it supports with chances that are known."""
-        near, far = map(float, self.cells.mechanism.both)
-        p, q, mean, square = self.cells.p, self.cells.q, 0.0, 0.0
-        values = self.solved.clip(0)
-        total = float(values.sum())
-        for part, column in zip(self.cells.parts.tolist(), self.rows.T, strict=True):
-            count = len(np.unique(column))
-            pairs = 2 * near * (count - 1) * total + far * (count * (count - 1) - 2 * (count - 1) * total)
-            first = q * count + (p - q) * total
-            mean, square = mean + part * first, square + part * (first + pairs)
-        variance = max(square - mean**2, 0.0) / max(self.cells.all, 1) / (p - q) ** 2
-        return total, math.sqrt(variance)

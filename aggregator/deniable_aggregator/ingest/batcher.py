@@ -5,11 +5,13 @@ words:
   lane    the flushes of one shard, one after another: a shard that is slow delays no other
   ticket  where the outcome of a batch will be: its flush's future, and its place in it
 
-A flush begins at once when its lane is idle, else when it is due, which depends on what the last one has cost
-(`pace.py`). Its answers go out together, which costs fewer system calls than one by one (measured: a quarter of a
-call's time). While every turn of the loop brings more batches, a flush that is due lets them come along for a
-while: what it costs by itself is then shared by more. A flush that has begun is finished, whoever has stopped
-waiting for it.
+A flush begins at once when its lane is idle and no other call is on its way, else when it is due, which depends on
+what the last one has cost (`pace.py`). Its answers go out together, which costs fewer system calls than one by one
+(measured: a quarter of a call's time). While every turn of the loop brings more batches, a flush that is due lets
+them come along for a while: what it costs by itself is then shared by more. So does the flush of a batch that finds
+its lane idle, while other calls have begun whose batches are not there yet: of calls that come together the first
+would else be flushed alone, and all others would wait for the flush after that. A flush that has begun is finished,
+whoever has stopped waiting for it.
 
 When the store does not answer a flush, all that waits in its lane is refused along with it: nobody waits for a
 store that is away any longer than for one answer.
@@ -37,6 +39,8 @@ from deniable_aggregator.store import Store, StoreError, StoreUnavailable
 __all__ = ["Batcher", "FlushSettings", "Ticket"]
 
 _LOG = logging.getLogger(__name__)
+_GLANCE_SECONDS = 0.001
+"""How often it is looked whether calls are still on their way: event loops have no shorter time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,10 @@ class Ticket(NamedTuple):
 class _Waiting:
     """The batches of one flush, before it begins; then what it has cost."""
 
-    __slots__ = ("batches", "outcomes", "size", "spent")
+    __slots__ = ("batches", "outcomes", "since", "size", "spent")
 
     def __init__(self) -> None:
+        self.since = time.perf_counter()
         self.batches: list[Batch] = []
         self.size = 0
         self.outcomes = _Outcomes()
@@ -120,15 +125,17 @@ class _Lane:
         pace: Pace,
         finish: Callable[[_Waiting], Coroutine[Any, Any, bool]],
         give_up: Callable[[_Waiting], None],
+        on_way: Callable[[], bool],
     ) -> None:
         self._settings = settings
         self._pace = pace
+        self._on_way = on_way
         self._finish = finish
         self._give_up = give_up
         self._queue: deque[_Waiting] = deque()
-        self._next = Moments(0.0, 0.0, 0.0)
+        self._next = Moments(0.0, 0.0, 0.0, 0.0)
         self._lately: Lately | None = None
-        self._looked, self._ran = time.perf_counter(), time.thread_time()
+        self._looked, self._ran = time.perf_counter(), time.process_time()
         self._seen = 0
         self._timer: asyncio.Handle | None = None
         self._task: asyncio.Task[bool] | None = None
@@ -169,9 +176,14 @@ class _Lane:
             self._timer = loop.call_later(delay, self._let_come)
 
     def _let_come(self) -> None:
-        """Begin, unless the last turn of the loop has brought more: then the next one may, too."""
-        first = self._queue[0]
-        if len(first.batches) == self._seen or self._full(first) or time.perf_counter() >= self._next.late:
+        """Begin, unless the last turn of the loop has brought more: then the next one may, too; or the lane was idle,
+        and others are on their way."""
+        first, following, now = self._queue[0], self._next, time.perf_counter()
+        if self._full(first):
+            self._begin()
+        elif following.due < first.since and now < first.since + following.company and self._on_way():
+            self._timer = asyncio.get_running_loop().call_later(_GLANCE_SECONDS, self._let_come)
+        elif len(first.batches) == self._seen or now >= following.late:
             self._begin()
         else:
             self._seen = len(first.batches)
@@ -206,8 +218,9 @@ class _Lane:
             self._schedule()
 
     def _look(self, spent: float) -> Lately:
-        """See how busy the loop has been since the flush before this one ended."""
-        now, ran = time.perf_counter(), time.thread_time()
+        """See how busy this process has been since the flush before this one ended, its other threads included: they
+        take calls apart, and shake hands with devices."""
+        now, ran = time.perf_counter(), time.process_time()
         elapsed, others = now - self._looked, ran - self._ran - spent
         busy = others / elapsed if elapsed else 1.0
         self._looked, self._ran = now, ran
@@ -218,7 +231,15 @@ class _Lane:
 class Batcher:
     """Gathers batches, stores them and says what became of each."""
 
-    def __init__(self, store: Store, calendar: Calendar, settings: FlushSettings, stats: IngestStats) -> None:
+    def __init__(
+        self,
+        store: Store,
+        calendar: Calendar,
+        settings: FlushSettings,
+        stats: IngestStats,
+        on_way: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`on_way` says whether calls have just begun whose batches are not there yet."""
         self._store = store
         self._calendar = calendar
         self._settings = settings
@@ -228,7 +249,8 @@ class Batcher:
         self._failing: set[int] = set()
         pace = Pace(store.shards, settings.interval)
         self._lanes = [
-            _Lane(settings, pace, partial(self._finish, shard), self._give_up) for shard in range(store.shards)
+            _Lane(settings, pace, partial(self._finish, shard), self._give_up, on_way)
+            for shard in range(store.shards)
         ]
 
     def submit(self, batch: Batch) -> Ticket | Refusal:

@@ -34,6 +34,7 @@ class Reader:
     hold `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
     windows. Of a distribution any `quantiles` can be asked for, such as [0.5, 0.999], and the `shares` of ranges:
     [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what lies below 200, and what between both.
+    Just some `series` can be asked for, and just the largest `rows` of each that has no order of its own.
     Where it is known how the population is made up, `weights` say so, such as
     {"platform": {"linux": 0.6, "windows": 0.4}}, and `estimates` are weighted by it. With `credentials` TLS is
     spoken, as the SDK speaks it.
@@ -159,6 +160,8 @@ def _query(
     anytime: str = "",
     quantiles: Sequence[float] = (),
     shares: Sequence[tuple[float | None, float | None]] = (),
+    series: Sequence[str] = (),
+    rows: int = 0,
     weights: Mapping[str, Mapping[str, float]] | None = None,
 ) -> pb.Query:
     if weights is not None and len(weights) != 1:
@@ -175,6 +178,8 @@ def _query(
         confidence=confidence,
         target=_TARGETS[target],
         asked=_asked(quantiles, shares),
+        series=series,
+        rows=rows,
         looks=_LOOKS[anytime],
         weight_by=by,
         weights=parts,

@@ -11,6 +11,7 @@ from deniable.kinds.category import Category
 from deniable.kinds.count import Count
 from deniable.kinds.distribution import Distribution
 from deniable.kinds.flags import Flags
+from deniable.kinds.joint import Joint
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
@@ -26,6 +27,7 @@ __all__ = [
     "Distribution",
     "Fed",
     "Flags",
+    "Joint",
     "Kind",
     "Levelled",
     "Number",
@@ -39,6 +41,19 @@ __all__ = [
 
 KINDS: dict[str, type[Kind]] = {
     kind.name: kind
-    for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector, Text)
+    for kind in (
+        Boolean,
+        Category,
+        Ordinal,
+        Number,
+        Count,
+        Distribution,
+        Flags,
+        Set,
+        Text,
+        Tree,
+        Vector,
+        Joint,
+    )
 }
 """Every kind, by name."""

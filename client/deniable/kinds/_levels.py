@@ -30,7 +30,7 @@ from deniable.epsilon import Epsilon
 from deniable.mechanisms import Supporting, choose
 from deniable.randomness import WORD
 
-__all__ = ["Slopes", "allotment", "asked", "drawn", "falling", "shares", "thresholds", "variance"]
+__all__ = ["Slopes", "asked", "drawn", "falling", "shares", "thresholds", "variance"]
 
 Slopes = Callable[[Sequence[float]], Sequence[float]]
 """By how much an error falls with the share of each level, at some shares: one number a level, none below 0."""
@@ -99,11 +99,6 @@ def thresholds(found: Sequence[float]) -> tuple[int, ...]:
     parts = [max(int(share * (1 << 32)), 1) for share in found]
     ends = [end * WORD // sum(parts) for end in accumulate(parts)]
     return tuple(ends)
-
-
-def allotment(levels: int, slopes: Slopes) -> tuple[int, ...]:
-    """The thresholds of the shares at which the error is least."""
-    return thresholds(shares(levels, slopes))
 
 
 def drawn(ends: Sequence[int], word: int) -> int:

@@ -98,9 +98,7 @@ class Distribution(Levelled):
     def bucket(self, value: float) -> int:
         """The bucket that a value is in, or the nearest one."""
         low, high = float(self.low), float(self.high)
-        place = (
-            (min(max(value, low), high) - low) * self.buckets / (high - low)
-        )  # in this order whole steps stay whole
+        place = (min(max(value, low), high) - low) * self.buckets / (high - low)  # so whole steps stay whole
         return min(math.floor(place), self.buckets - 1)
 
     def apart(self) -> tuple[float, float]:

@@ -56,6 +56,7 @@ class ProjectiveGeometryResponse(Supporting):
 
     name: ClassVar[str] = "projective_geometry"
     most_answers: ClassVar[int] = MOST_POINTS // 2
+    even: ClassVar[bool] = False
 
     epsilon: Epsilon
     inputs: int
