@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
-from deniable.kinds import Levelled, Set
+from deniable.kinds import Set
 from deniable.payload import PAYLOAD_BITS
 from deniable.randomness import WORD
 from deniable_aggregator.analysis.offline import added
@@ -122,9 +122,6 @@ def outcomes(metric: Metric, value: Any, cuts: Sequence[int] = ()) -> list[tuple
     other values are cut is looked at first: which level of a tree a device answers does not depend on its value.
     """
     mechanisms = [column.mechanism for column in metric.columns]
-    if isinstance(metric.kind, Levelled):
-        starts = (0, *metric.kind.ends(mechanisms)[:-1])
-        return [(start, (level, metric.kind.place(value, level))) for level, start in enumerate(starts)]
     taken = itertools.count()
 
     def encoded(word: int) -> _Input:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from deniable.kinds._fed import Fed
 from deniable.kinds._kind import Kind
-from deniable.kinds._levelled import Levelled
 from deniable.kinds._quantity import Quantity
 from deniable.kinds.boolean import Boolean
 from deniable.kinds.category import Category
@@ -29,7 +28,6 @@ __all__ = [
     "Flags",
     "Joint",
     "Kind",
-    "Levelled",
     "Number",
     "Ordinal",
     "Quantity",

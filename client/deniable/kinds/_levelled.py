@@ -54,12 +54,8 @@ class Levelled(Kind):
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """Into a level that is drawn, whatever the value: the node that the value is in."""
-        level = _levels.drawn(self.ends(columns), draw())
-        return level, self.place(value, level)
-
-    def ends(self, columns: Sequence[Mechanism]) -> Sequence[int]:
-        """Where each level ends, of the words that draw one."""
         key = tuple(map(id, columns))
         if key not in self._ends:
             self._ends[key] = columns, _levels.thresholds(self.allotment(columns))
-        return self._ends[key][1]
+        level = _levels.drawn(self._ends[key][1], draw())
+        return level, self.place(value, level)
