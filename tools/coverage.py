@@ -32,11 +32,11 @@ from tools.directions import moments, named
 
 from deniable import Collection, Metric
 from deniable.codebook import LENGTH
-from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Vector
+from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Text, Vector
 from deniable.mechanisms import Codewords, Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.randomness import WORD
-from deniable_aggregator.answers import Estimate, Measure, Row, answer, truth
+from deniable_aggregator.answers import Estimate, Measure, Row, answer, combines, truth
 from deniable_aggregator.answers.joint import MARGINALS, TABLE
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
@@ -95,6 +95,7 @@ _METRICS = {
     "count": 'kind = "count"\nmax = 20',
     "count of events": 'kind = "count"\nmax = 100\nprivacy_unit = "event"',
     "distribution of 4": 'kind = "distribution"\nrange = [0, 4]\nbuckets = 4',
+    "text, any word": 'kind = "text"\nmax_bytes = 8',
     "tree of 5": 'kind = "tree"\npaths = ["a/x", "a/y", "b", "c/x", "c/y"]',
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
@@ -142,6 +143,7 @@ _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "number": (_equal(range(61)), _skewed([0, 5, 60], 14, 5, 1)),
     "count": (_equal(range(21)), _skewed([0, 3, 20], 14, 5, 1)),
     "distribution": (_equal([0.5, 1.5, 2.5, 3.5]), _skewed([0.5, 1.5, 3.5], 14, 5, 1)),
+    "text": (_equal(["a", "b", _LETTERS, "d"]), _skewed([_LETTERS, "a"], 19, 1)),
     "tree": (_equal(_LEAVES), _skewed(_LEAVES, 6, 3, 1)),
     "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
                 _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
@@ -211,7 +213,7 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     found = _counted(case.metric)
     if found is None:
         return None
-    own = reports // len(case.metric.columns)
+    own = reports if combines(case.metric) else reports // len(case.metric.columns)
     rows = linear(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
     for row, heading, true in zip(rows.rows, rows.headings, true_rows(case, reports, rows), strict=True):
@@ -241,7 +243,7 @@ def _intervals(p: float, q: float, reports: int) -> tuple[_Floats, _Floats]:
 def _counted(metric: Metric) -> Frequencies | None:
     """The chances of a metric each of whose rows is decided by one count out of all reports."""
     mechanism, counters = metric.columns[0].mechanism, _nothing(metric)[0]
-    if isinstance(metric.kind, Boolean | Category | Flags | Set):
+    if isinstance(metric.kind, Boolean | Category | Flags | Set | Text):
         return frequencies(mechanism, counters)
     if isinstance(metric.kind, Quantity):
         found = means(mechanism, counters)

@@ -77,6 +77,7 @@ ASKED: dict[str, str] = {
     "set of 5 of 20, randomized response": _SET + '\nmechanism = "randomized_response"',
     "set of 5 of 20, subset selection": _SET + '\nmechanism = "subset_selection"',
     "set of 5 of 20, projective geometry": _SET + '\nmechanism = "projective_geometry"',
+    "text": 'kind = "text"',
     "tree of 4, 12 and 48 nodes": f'kind = "tree"\npaths = {_PATHS}',
     "joint of 4 by 5": f'kind = "joint"\nof = ["few", "more"]\n{_SOURCES}',
     "joint of pairs of 4 by 5": f'kind = "joint"\nof = ["few", "more", "most"]\npairs = "few"\n{_SOURCES}',

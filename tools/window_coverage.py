@@ -72,7 +72,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "tree": ('paths = ["a/x", "a/y", "b", "c/x", "c/y"]',),
     "vector": (_L2, _L1),
 }
-"""What else there is in a metric's table, by its kind."""
+"""What else there is in a metric's table, by its kind. Of a text, every row is of one count, as of a category."""
 _MODES = {
     "fresh": "",
     "remembered": 'memoize = true\ninstantaneous_epsilon = "linkable"\n',
@@ -114,9 +114,9 @@ ON_AND_OFF = Presence("on and off", (0.3, 0.4, 0.3), (1.0, 0.6, 0.1))
 def asked(epsilon: str) -> list[Case]:
     """Every kind by every mechanism that fits it, in every mode that it takes, with every fleet."""
     found = []
-    for kind, rooms in KINDS.items():
-        for table in _TABLES[kind]:
-            for mechanism in rooms.mechanisms:
+    for kind, tables in _TABLES.items():
+        for table in tables:
+            for mechanism in KINDS[kind].mechanisms:
                 for mode, keys in _MODES.items():
                     text = _HEAD + f'kind = "{kind}"\nmechanism = "{mechanism}"\n{table}\n{keys}'
                     try:

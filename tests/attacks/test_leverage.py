@@ -128,14 +128,15 @@ def _told(metric: Metric) -> int | None:
     return 1 if hasattr(metric.kind, "ends") else None
 
 
-OTHERS = ("10 flags, one drawn", "distribution", "tree", "joint", "vector of 64, codewords")
+OTHERS = ("10 flags, one drawn", "distribution", "text", "tree", "joint", "vector of 64, codewords")
 SMALL = [
     name for name in dict.fromkeys(name for name, _ in METRICS) if "1,000" not in name and not name.startswith(OTHERS)
 ]
 
 
 # Of 64 entries nobody finds a codeword that lies along one of them: of three, a hundred thousand show it.
-# Distributions and trees are made of all columns: `test_levels.py` and `test_nodes.py` have what moves them.
+# Distributions, trees and texts are made of all columns: `test_levels.py`, `test_nodes.py` and `test_words.py` have
+# what moves them.
 # Conditionals are ratios: `test_joints.py` has what moves a joint.
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", SMALL)

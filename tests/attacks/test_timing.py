@@ -21,7 +21,7 @@ import pytest
 
 from deniable import randomness
 from deniable.epsilon import Epsilon
-from deniable.kinds import Count, Distribution, Flags, Kind, Number, Quantity, Set, Tree, Vector
+from deniable.kinds import Count, Distribution, Flags, Kind, Number, Quantity, Set, Text, Tree, Vector
 from deniable.mechanisms import MECHANISMS
 from deniable.payload import Codeword, Integers
 from mechanisms.registered import CASES
@@ -150,6 +150,7 @@ KINDS: list[tuple[Kind, list[Any]]] = [
     (Number(Fraction(0), Fraction(60), Fraction(1)), [-1e300, 0.0, 7.3, 33.0, 60.0, 1e300]),
     (Distribution(Fraction(0), Fraction(60), 50), [-1e300, 0.0, 7.3, 33.0, 60.0, 1e300]),
     (Tree(("a/x", "a/y", "b", "c/d/e", "c/d/f")), ["a/x", "a/y", "b", "c/d/e", "c/d/f"]),
+    (Text("nfc", 32, "m"), ["a", "editor", "日本語", "x" * 32, "x" * 33, "\u00e9" * 16, "a b"]),
     (Count(50), [0, 7, 50, 51, 1 << 53]),
     (Count(None, "event"), [0, 7, (1 << 31) - 2, 1 << 53]),
 ]

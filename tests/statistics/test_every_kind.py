@@ -206,9 +206,11 @@ def test_other_rows_hold_in_many_samples(pair: Pair, reports: int) -> None:
     held(pair, reports, LARGE if is_vector(pair) and reports > 1_000 else LONG)
 
 
-@pytest.mark.parametrize("case", [case for pair in AT_ONE if counted(pair) for case in pair], ids=str)
+@pytest.mark.parametrize(
+    "case", [case for pair in AT_ONE if counted(pair) and "text" not in pair[0].name for case in pair], ids=str
+)
 def test_simultaneous_intervals_of_counted_rows_hold_together(case: Case) -> None:
-    """600 samples: all rows hold at once, 94.5% of the time or more, within the slack.
+    """600 samples: all rows hold at once (of words: `test_words.py`), 94.5% of the time or more, within the slack.
 
     Of drawn flags every sample has other numbers of reports, and for each of them tables to be made: 100 are enough.
     """

@@ -12,8 +12,9 @@ everybody has, a fake moves it by max(p, 1 - q) / (p - q). For k-ary randomized 
 1 + (k - 1) / (e^eps - 1). Of a quantity it is how far the farthest level lies from the farther end of the range.
 Where a device draws one of several columns, a fake chooses it, and counts as often as there are columns. Of a
 distribution a row is a point of its curve, of a tree a node, and a fake counts as often as its level is seldom drawn,
-but for the part that the estimate gives to that level. Of a joint a row is a cell or a marginal, which a report moves
-by as many of its cells as it supports; conditionals are ratios of these, and move farther where few devices are.
+but for the part that the estimate gives to that level. Of a text it counts once: whatever group it draws, all reports
+are of every word. Of a joint a row is a cell or a marginal, which a report moves by as many of its cells as it
+supports; conditionals are ratios of these, and move farther where few devices are.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric, codebook
-from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Vector
+from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Text, Vector
 from deniable.kinds import Tree as Paths
 from deniable.mechanisms import Mechanism
 from deniable.payload import Codeword, Integers
@@ -60,6 +61,8 @@ def gain(metric: Metric) -> Gain:
         return _of_curve(metric.kind, [column.mechanism for column in metric.columns])
     if isinstance(metric.kind, Paths):
         return _of_nodes(metric.kind, [column.mechanism for column in metric.columns])
+    if isinstance(metric.kind, Text):
+        return _of(metric.kind, metric.columns[0].mechanism)
     if isinstance(metric.kind, Joint):
         return _of_tables(metric.kind, [column.mechanism for column in metric.columns])
     columns, every = len(metric.columns), [_of(metric.kind, mechanism) for mechanism in metric.mechanisms]

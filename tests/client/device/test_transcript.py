@@ -39,6 +39,7 @@ METRICS: dict[str, tuple[str, Any, str]] = {
     "distribution": (
         'kind = "distribution"\nrange = [0, 8]\nbuckets = 4', 3, r"('(0 to 4|4 to 8|0 to 2|2 to 4|4 to 6|6 to 8)' ?)+"
     ),
+    "text": ('kind = "text"', "editor", r"code \d+"),
     "tree": ('kind = "tree"\npaths = ["a/x", "a/y", "b"]', "a/x", r"('(a|b|a/x|a/y)' ?)+"),
     "flags": (
         'kind = "flags"\nflags = ["a", "b"]\nmechanism = "bitwise_response"', ["a"], r"'a'( 'b')?|'b'|nothing"
