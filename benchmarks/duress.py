@@ -88,6 +88,8 @@ class Strait:
     """What happens meanwhile: loops or quota."""
 
 
+_PACED: dict[str, Any] = {"connections": 20, "streams": 32}
+
 STRAITS = (
     Strait("nothing", 1.0, 1.0),
     Strait("400 connections, one call each", 1.0, 1.0, connections=400, streams=1),
@@ -100,14 +102,21 @@ STRAITS = (
     Strait("half the time", 1.0, 1.0, beside="quota", calls=0.5),
     Strait("a slow store", 1.0, 1.0, server="slow 1"),
     Strait("dear flushes", 0.9, server="dear 1"),
-    Strait("200 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=200, calls=0.05),
-    Strait("200 calls a second: the floor", server="floor 1", connections=20, streams=32, pace=200, calls=0.05),
-    Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=2000, calls=0.3),
-    Strait("2,000 calls a second: the floor", server="floor 1", connections=20, streams=32, pace=2000, calls=0.3),
-    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 2.5, connections=20, streams=32, pace=2000,
-           together=20, calls=0.3),
-    Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, connections=20, streams=32, pace=2000,
-           calls=0.3, beside="loops"),
+    Strait("200 calls a second", None, 1.2, 0.004, 2.5, **_PACED, pace=200, calls=0.05),
+    Strait("200 calls a second: the floor", server="floor 1", **_PACED, pace=200, calls=0.05),
+    Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, **_PACED, pace=2000, calls=0.3),
+    Strait("2,000 calls a second: the floor", server="floor 1", **_PACED, pace=2000, calls=0.3),
+    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 3.5, **_PACED, pace=2000, together=20, calls=0.3),
+    Strait("2,000 calls a second, 20 at once: the floor", server="floor 1", **_PACED, pace=2000, together=20,
+           calls=0.3),
+    Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, **_PACED, pace=2000, calls=0.3,
+           beside="loops"),
+    Strait("2,000 calls a second, two loops beside: the floor", server="floor 1", **_PACED, pace=2000, calls=0.3,
+           beside="loops"),
+    Strait("2,000 calls a second, 20 at once, two loops beside", None, None, None, 5.0, **_PACED, pace=2000,
+           together=20, calls=0.3, beside="loops"),
+    Strait("2,000 calls a second, 20 at once, two loops beside: the floor", server="floor 1", **_PACED, pace=2000,
+           together=20, calls=0.3, beside="loops"),
 )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ _REPORTS = 20
 _START_SECONDS = 20.0
 _DAY = 86_400
 _FLEET = 1_000_000
-_PLACES = ("bare", "own", "bare behind nginx", "own behind nginx")
+_PLACES = ("bare", "floor", "own", "bare behind nginx", "floor behind nginx", "own behind nginx")
 _WAYS = (("own", "by themselves"), ("own behind nginx", "through nginx as a gateway"))
 _ALONE = ", one at a time"
 _TEXT = """\
@@ -44,7 +44,8 @@ _TEXT = """\
 
 Devices keep no connections, so that nothing ties their batches together. A visit is a connection, a handshake of TLS
 1.3 (a certificate on the curve P-256, nothing resumed), one batch of {reports} reports, its acknowledgement, and the
-end; {visitors} at a time, or one (`benchmarks/visitors.py`). *Bare* is a gRPC server in Python that only answers.
+end; {visitors} at a time, or one (`benchmarks/visitors.py`). *Bare* is a gRPC server in Python that only answers,
+*the floor* one that answers once the batch's id is in a store, synced to disk, and does nothing else.
 *Behind nginx* ({nginx}), that speaks TLS with the devices and passes calls on over connections that stay. Time is
 that of all processes of a server, nginx's and the store's included; the medians of {rounds} rounds in which all take
 turns, with the lowest and the highest. **{acknowledged:,} visits of the aggregator were acknowledged, {stored:,}
@@ -55,8 +56,8 @@ batches were stored**; {others}.
 {rows}
 
 For a visit the aggregator takes {ratio} the time of a bare server{behind};
-{alone:.2f} x where one comes at a time, whose batch then has a flush and a sync of its own. The goal, no dearer than
-bare, {verdict}.
+{alone:.2f} x where one comes at a time, whose batch then has a flush and a sync of its own; the floor takes
+{floor:.2f} x then. The goal, no dearer than bare, {verdict}.
 
 A fleet of a million, each of which comes once a day, on this machine:
 
@@ -228,7 +229,7 @@ def _run(rounds: int, visits: int) -> _Visited:
 def _row(kind: str, own: _Visited) -> str:
     spent = sorted(1e6 * each.spent for each in own.seen[kind])
     cells = (
-        kind.replace("own", "the aggregator"),
+        kind.replace("own", "the aggregator").replace("floor", "the floor"),
         f"{own.middle(kind, lambda seen: seen.rate):,.0f}",
         f"{statistics.median(spent):,.0f} µs ({spent[0]:,.0f} to {spent[-1]:,.0f})",
         f"{1e6 * own.middle(kind, lambda seen: seen.gateway):,.0f} µs",
@@ -273,6 +274,7 @@ def _page(own: _Visited, rounds: int) -> str:
         ratio=f"{ratio:.2f} x ({ratios[0]:.2f} to {ratios[-1]:.2f})",
         behind=behind,
         alone=own.middle("own" + _ALONE, _spent) / own.middle("bare" + _ALONE, _spent),
+        floor=own.middle("floor" + _ALONE, _spent) / own.middle("bare" + _ALONE, _spent),
         verdict="holds" if ratio <= 1 else "is missed",
         sizing="\n".join(_sizing(kind, how, own) for kind, how in _WAYS if kind in own.seen),
     )

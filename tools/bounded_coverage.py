@@ -16,18 +16,19 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tools.coverage import CONFIDENCE, Case, Fleet, drawn
+from tools.coverage import CONFIDENCE, Case, Fleet, endless
 from tools.window_coverage import HEADING as FOLLOWING
 
 from deniable import Collection, Metric
 from deniable.kinds import Ordinal, Quantity
 from deniable_aggregator.estimators import Target, means, ranks
 
-__all__ = ["EPSILONS", "HEADING", "METRICS", "REPORTS", "Measured", "cases", "measured", "metric"]
+__all__ = ["EPSILONS", "HEADING", "METRICS", "REPORTS", "Measured", "cases", "intervals", "measured", "metric"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
 REPORTS = (50, 100, 300, 1_000)
@@ -123,23 +124,27 @@ class Measured(NamedTuple):
 
 
 def measured(case: Case, reports: int, samples: int, seed: int) -> Measured:
-    """The mean's intervals, as estimators make them: a mean rank's shares would take longer than all else."""
+    """The mean's intervals in so many samples."""
+    held, widths = zip(*islice(intervals(case, reports, seed), samples), strict=True)
+    return Measured(case.fleet.name, sum(held) / samples, sum(widths) / samples)
+
+
+def intervals(case: Case, reports: int, seed: int) -> Iterator[tuple[bool, float]]:
+    """Whether the mean's interval holds and how wide it is, sample by sample, as estimators make them: a mean rank's
+    shares would take longer than all else."""
     kind, mechanism = case.metric.kind, case.metric.columns[0].mechanism
     numbers = [
         kind.values.index(each) + 1.0 if isinstance(kind, Ordinal) else float(each) for each in case.fleet.values
     ]
     low, high = (1.0, float(len(kind.values))) if isinstance(kind, Ordinal) else kind.ends  # type: ignore[attr-defined]
     true = (float(np.average(numbers, weights=case.fleet.devices)) - low) / (high - low)
-    held, width = 0, 0.0
-    for (counters,) in drawn(case, reports, samples, np.random.default_rng([seed, reports])):
+    for (counters,) in endless(case, reports, np.random.default_rng([seed, reports])):
         if isinstance(kind, Ordinal):
             found = ranks(mechanism, counters).mean(CONFIDENCE, Target.POPULATION)[2:]
             least, most = ((end - low) / (high - low) for end in found)
         else:
             least, most = _within(*means(mechanism, counters).estimate(CONFIDENCE, Target.POPULATION))
-        held += least - 1e-9 <= true <= most + 1e-9
-        width += most - least
-    return Measured(case.fleet.name, held / samples, width / samples)
+        yield least - 1e-9 <= true <= most + 1e-9, most - least
 
 
 def _within(value: float, error: float, low: float, high: float) -> tuple[float, float]:  # noqa: ARG001

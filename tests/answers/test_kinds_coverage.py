@@ -1,14 +1,14 @@
 """Ordinals, flags, sets and vectors from the device to the answer: right on average, and intervals that hold.
 
-Coverage is computed over every count, and is 93.5% at least; of vectors it is that of 4,000 populations, drawn with
-numpy from the mechanisms' exact chances, with a standard error of 0.34% at 95% and bounds four of these wider.
+Coverage is computed over every count, and is 93.5% at least; of vectors it is that of populations drawn with numpy,
+as many as it takes to tell that from less.
 Estimates of real reports are within 5.5 standard errors, false less than once in ten million rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -23,15 +23,17 @@ from deniable.mechanisms import BitwiseResponse, PadAndSample, RandomizedRespons
 from deniable_aggregator import Target, estimate
 from deniable_aggregator.answers import Measure, answer, truth
 from support.asked import asked
+from support.sequential import Claim, refuted
 
-POPULATIONS = 4000
-WORST = 0.935 - 4 * 0.0034
+BLOCK = 100
+"""So many populations are drawn at once."""
 Counters = NDArray[np.int64]
 
 ORDINAL = 'values = ["never", "seldom", "often", "always"]\nepsilon = 4.0\n'
 FLAGS = 'flags = ["a", "b", "c"]\nepsilon = 4.0\n'
 SET = 'values = ["a", "b", "c", "d", "e"]\nmax_items = 2\nepsilon = 2.0\n'
-L1 = 'dimensions = 2\nclip = 2\nnorm = "l1"\nepsilon = 2.0\n'
+L1 = 'dimensions = 2\nclip = 2\nnorm = "l1"\nepsilon = 2.0\nmechanism = "vector_laplace"\n'
+PURE = 'dimensions = 2\nclip = 2\nnorm = "l2"\nepsilon = 2.0\n'
 L2 = 'dimensions = 2\nclip = 2\nnorm = "l2"\ndelta = 1e-7\nfleet = 1000\nepsilon = 2.0\n'
 DRAWN = 'mechanism = "randomized_response"\n'
 PEOPLE: dict[str, list[Any]] = {
@@ -40,17 +42,6 @@ PEOPLE: dict[str, list[Any]] = {
     "set": [["a"], ["a", "b"], [], ["b", "c", "d"]],
     "vector": [[0.5, -0.25], [8.0, 6.0], [0.0, 0.0], [-0.1, 0.2]],
 }
-
-
-def coverage(
-    metric: deniable.Metric, counters: Sequence[list[Counters]], true: list[float], target: Target
-) -> list[float]:
-    """How often each row's interval holds the truth."""
-    held = np.zeros(len(true))
-    for own in counters:
-        rows = answer(metric, own, 0.95, target).rows
-        held += [row.low - 1e-9 <= value <= row.high + 1e-9 for row, value in zip(rows, true, strict=True)]
-    return (held / len(counters)).tolist()  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -70,12 +61,14 @@ def coverage(
         ("set", SET + 'mechanism = "projective_geometry"\n'),
         ("vector", L1),
         ("vector", L2),
+        ("vector", PURE),
     ],
 )
 def test_real_reports_estimate_the_truth(kind: str, more: str) -> None:
     """Devices that randomise with the SDK, through the aggregator: every row within 5.5 standard errors."""
     metric = asked(kind, more)
-    values = [metric.kind.check(value) for value in PEOPLE[kind]] * (8000 // len(PEOPLE[kind]))
+    devices = 2000 if more == PURE else 8000  # a codebook takes as long as a hundred other answers
+    values = [metric.kind.check(value) for value in PEOPLE[kind]] * (devices // len(PEOPLE[kind]))
     found = estimate(metric, [metric.randomize(value) for value in values], target=Target.REPORTING)
     assert found.reports == len(values)
     known = truth(metric, values)
@@ -221,28 +214,40 @@ def test_intervals_of_sets_cover(reports: int, target: Target) -> None:
 @pytest.mark.parametrize("reports", [100, 1000])
 @pytest.mark.parametrize("more", [L1, L2], ids=["l1", "l2"])
 def test_intervals_of_vectors_cover(more: str, reports: int, target: Target) -> None:
-    """Entries that are alike, and entries at both ends of the clip; at most 97% where no end is cut off.
+    """Entries that are alike, and entries at both ends of the clip: 93.5% to 97% of the time; 91% and 98.5% are found
+    in 99 of 100 cases, at a false-alarm rate of 10^-6 for all of them.
 
     The noise's thousands of steps are drawn as the continuous noise of the same scale, rounded.
     """
     metric = asked("vector", more)
+    claims = Claim(0.935, 0.91, 3e-8, 0.01), Claim(0.97, 0.985, 3e-8, 0.01)
+
+    def held() -> Iterator[list[bool]]:
+        for counters in vectors(metric, more, reports, target):
+            rows = answer(metric, [counters], 0.95, target).rows
+            yield [row.low - 1e-9 <= true <= row.high + 1e-9 for row, true in zip(rows, (0.25, 0.2), strict=True)]
+
+    assert not refuted(held(), *claims)
+
+
+def vectors(metric: deniable.Metric, more: str, reports: int, target: Target) -> Iterator[Counters]:
+    """The counters of one population after another, whose entries are 0.25, and 0 or 2."""
     kind, mechanism = metric.kind, metric.columns[0].mechanism
     assert isinstance(kind, Vector)
-    generator = np.random.default_rng(6)
+    generator, size = np.random.default_rng(6), (BLOCK, reports)
     deviation = mechanism.variance**0.5  # type: ignore[attr-defined]
-    size = (POPULATIONS, reports)
-    true, columns = [0.25, 0.2], []
-    for share, (low, high) in ((0.5, (0.25, 0.25)), (0.1, (0.0, 2.0))):
-        if target is Target.POPULATION:
-            upper = generator.random(size) < share
-        else:
-            upper = np.broadcast_to(np.arange(reports) < share * reports, size)
-        noise = generator.normal(0, deviation, size) if more is L2 else generator.laplace(0, deviation / 2**0.5, size)
-        values = np.rint(np.where(upper, high, low) / float(kind.clip) * kind.grid + noise).astype(np.int64)
-        columns.append((values.sum(axis=1), (values**2).sum(axis=1)))
-    none = np.zeros(POPULATIONS, np.int64)
-    sums = [total for total, _ in columns] + [squares for _, squares in columns] + [none, none]
-    counters = [[np.array([reports, *own])] for own in np.column_stack(sums)]
-    covered = coverage(metric, counters, true, target)
-    assert min(covered) >= WORST, covered
-    assert max(covered) <= 0.97 + 4 * 0.0034, covered
+    none = np.zeros(BLOCK, np.int64)
+    while True:
+        columns = []
+        for share, (low, high) in ((0.5, (0.25, 0.25)), (0.1, (0.0, 2.0))):
+            if target is Target.POPULATION:
+                upper = generator.random(size) < share
+            else:
+                upper = np.broadcast_to(np.arange(reports) < share * reports, size)
+            noise = (
+                generator.normal(0, deviation, size) if more is L2 else generator.laplace(0, deviation / 2**0.5, size)
+            )
+            values = np.rint(np.where(upper, high, low) / float(kind.clip) * kind.grid + noise).astype(np.int64)
+            columns.append((values.sum(axis=1), (values**2).sum(axis=1)))
+        sums = [total for total, _ in columns] + [squares for _, squares in columns] + [none, none]
+        yield from np.column_stack([np.full(BLOCK, reports), *sums])

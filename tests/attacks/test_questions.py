@@ -350,7 +350,8 @@ def test_devices_do_not_wait_for_questions(tmp_path: Path) -> None:
         async with running(file, "--data", tmp_path / "data") as started, connected(started.port) as device:
             (desk,) = [pid for pid, name in started.children().items() if name == DESK]
             (worker,) = started.workers()
-            assert os.getpriority(os.PRIO_PROCESS, desk) > os.getpriority(os.PRIO_PROCESS, worker)
+            behind = os.getpriority(os.PRIO_PROCESS, worker) + 1
+            assert os.getpriority(os.PRIO_PROCESS, desk) >= min(behind, 19)  # beyond which nobody gives way
             async with grpc.aio.insecure_channel(started.endpoint) as channel:
                 service: Any = estimate_service_pb2_grpc.EstimateServiceStub(channel)
                 os.kill(desk, signal.SIGSTOP)

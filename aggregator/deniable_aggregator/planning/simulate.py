@@ -83,22 +83,24 @@ def _encoded(
 ) -> dict[int, list[tuple[int, _Devices]]]:
     """For each column that is answered, the mechanism's inputs and the devices that have each."""
     encoded: defaultdict[int, list[tuple[int, _Devices]]] = defaultdict(list)
-    order = np.argsort(population.places, kind="stable")
+    order, cuts = np.argsort(population.places, kind="stable"), list[int]()
     ends = np.cumsum(np.bincount(population.places, minlength=len(population.values))).tolist()
     for value, start, end in zip(population.values, [0, *ends], ends, strict=False):
         devices = order[start:end]
         if len(devices):
-            for (place, chosen), own in _each(metric, metric.kind.check(value), devices, generator):
+            for (place, chosen), own in _each(metric, metric.kind.check(value), devices, generator, cuts):
                 encoded[place].append((chosen, own))
     return encoded
 
 
 def _each(
-    metric: Metric, value: Any, devices: _Devices, generator: np.random.Generator
+    metric: Metric, value: Any, devices: _Devices, generator: np.random.Generator, cuts: list[int]
 ) -> Iterator[tuple[_Input, _Devices]]:
-    """The columns and inputs of the devices that have one value."""
-    found = outcomes(metric, value)
+    """The columns and inputs of the devices that have one value. Words are looked at first where the value before was
+    cut, whose cuts are replaced by those of this one."""
+    found = outcomes(metric, value, cuts)
     if found is not None:
+        cuts[:] = [first for first, _ in found[1:]]
         stretch = np.searchsorted(np.array([first for first, _ in found[1:]], dtype=np.uint64),
                                   twins.words(generator, len(devices)), side="right")  # fmt: skip
         for number, (_, outcome) in enumerate(found):
@@ -113,10 +115,11 @@ def _each(
         yield outcome, devices[numbers]
 
 
-def outcomes(metric: Metric, value: Any) -> list[tuple[int, _Input]] | None:
+def outcomes(metric: Metric, value: Any, cuts: Sequence[int] = ()) -> list[tuple[int, _Input]] | None:
     """What a checked value is encoded as, and the word from which on it is: None where that takes several words.
 
-    A word that decides between columns or inputs cuts the words into stretches, which are found by halving.
+    A word that decides between columns or inputs cuts the words into stretches, which are found by halving. Where
+    other values are cut is looked at first: which level of a tree a device answers does not depend on its value.
     """
     mechanisms = [column.mechanism for column in metric.columns]
     taken = itertools.count()
@@ -134,7 +137,11 @@ def outcomes(metric: Metric, value: Any) -> list[tuple[int, _Input]] | None:
         return [(0, first)]  # words are drawn, but there is nothing to choose
     if words > 1:
         return None
-    return [(0, first), *(_steps(encoded, (0, first), (WORD - 1, encoded(WORD - 1))) if words else ())]
+    if not words:
+        return [(0, first)]
+    places = [*sorted({place for cut in cuts for place in (cut - 1, cut)} - {0}), WORD - 1]
+    points = [(0, first), *((place, encoded(place)) for place in places)]
+    return [(0, first), *(step for low, high in itertools.pairwise(points) for step in _steps(encoded, low, high))]
 
 
 def _steps(

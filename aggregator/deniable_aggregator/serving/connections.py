@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from deniable_aggregator.serving.closings import Closings
 from deniable_aggregator.serving.debts import Debts
 
 __all__ = ["Guard", "places", "raise_file_limit"]
@@ -129,7 +130,7 @@ class Guard:
         self._busy = False
         self._thins = 0.0
         """When connections may be closed for the sake of memory again, however often it is looked at them."""
-        self._closed = 0
+        self._closings = Closings()
 
     async def keep(self) -> None:
         """Look at the connections, for ever."""
@@ -139,9 +140,7 @@ class Guard:
             began = time.thread_time()
             await self.look()
             pause = max(_BUSY_SECONDS, _LOOK_SHARE * (time.thread_time() - began)) if self._busy else _LOOK_SECONDS
-            if self._closed:
-                _LOG.warning("closed %d connections whose calls brought nothing", self._closed)
-                self._closed = 0
+            self._closings.tell()
 
     async def look(self) -> int:
         """Close quiet connections if there are too many, or too many calls, or memory is tight, and those in debt if
@@ -169,7 +168,7 @@ class Guard:
         if self._busy:
             owing = self._debts.look(((each.peer, each.received) for each in found), brought, seconds, self._on_way)
             closed = sum(self._close(each) for each in found if each.peer in owing)
-            self._closed += closed
+            self._closings.empty(closed)
         return closed + await self._close_quiet(found, calls, tight)
 
     async def _close_quiet(self, found: list[_Connection], calls: bool, tight: bool) -> int:
@@ -187,8 +186,7 @@ class Guard:
                 await asyncio.sleep(_APART_SECONDS if tight and number else 0)
             if connection.quiet >= _FRESH_SECONDS:
                 closed += self._close(connection)
-        if closed:
-            _LOG.warning("%d connections of %d places: closed %d quiet ones", len(found), self._most, closed)
+        self._closings.quiet(closed, len(found), self._most)
         return closed
 
     def expel(self, peer: str) -> None:
@@ -210,7 +208,7 @@ class Guard:
                 if own is not None and own.getsockname()[1:2] == (self._port,) and _named(own) in expelled:
                     expelled.discard(_named(own))
                     own.shutdown(socket.SHUT_RDWR)
-                    self._closed += 1
+                    self._closings.empty(1)
             if not expelled:
                 break
         self._expels = asyncio.get_running_loop().time() + _EXPEL_SHARE * (time.thread_time() - began)

@@ -79,8 +79,8 @@ class Questions:
         about = self.analyst.catalog.collection(request.collection)
         metrics = self.analyst.metrics(about, request.metric or None)
         epochs = query.epochs + (before.epochs or query.epochs) * (before.baseline is None)
-        joined = len(self.analyst.catalog.joined(about))
-        price = Price(about, metrics, epochs, query.rows, times=SIDES_TIMES, joined=joined)
+        joined, times = len(self.analyst.catalog.joined(about)), SIDES_TIMES * LOOKS_TIMES[query.looks]
+        price = Price(about, metrics, epochs, query.rows, times=times, joined=joined)
         async with self._turn(asker, price) as turn:
             asked = request.collection, query, before, devices, request.metric or None
             found = await changes(self.analyst, *asked, request.false_discovery_rate or RATE, turn)
