@@ -24,6 +24,7 @@ from tools.coverage import (
     endless,
     exactly,
     jointly,
+    linear,
     sampled,
     true_rows,
     widths,
@@ -175,7 +176,7 @@ def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
         assert not refuted(holding(case, reports, samples, answers), *claims), str(case)
         if reports >= 1_000:
             fewest = SHORT if len(case.metric.columns) > 1 else LOOK  # samples have to say how far estimates spread
-            answers += [answer(case.metric, next(samples)) for _ in range(len(answers), fewest)]
+            answers += [linear(case.metric, next(samples)) for _ in range(len(answers), fewest)]
             rows += widths(case, reports, answers)
     if rows:
         assert max(row.width for row in rows if row.key != DEVIATION and not row.rough) <= widest(pair, reports), rows
@@ -185,13 +186,13 @@ def holding(
     case: Case, reports: int, samples: Iterator[list[np.ndarray]], answers: list[Estimate]
 ) -> Iterator[list[bool]]:
     """Whether all simultaneous intervals of a sample hold, and whether each row's own does; answers are kept."""
-    true = true_rows(case, reports, answer(case.metric, next(samples)))
+    true = true_rows(case, reports, linear(case.metric, next(samples)))
     confidence = simultaneous(0.95, len(true))
     for counters in samples:
-        answers.append(answer(case.metric, counters))
+        answers.append(linear(case.metric, counters))
         together, each = (
             [row.low - 1e-9 <= value <= row.high + 1e-9 for row, value in zip(found.rows, true, strict=True)]
-            for found in (answer(case.metric, counters, confidence), answers[-1])
+            for found in (linear(case.metric, counters, confidence), answers[-1])
         )
         yield [all(together), *each]
 
@@ -205,9 +206,11 @@ def test_other_rows_hold_in_many_samples(pair: Pair, reports: int) -> None:
     held(pair, reports, LARGE if is_vector(pair) and reports > 1_000 else LONG)
 
 
-@pytest.mark.parametrize("case", [case for pair in AT_ONE if counted(pair) for case in pair], ids=str)
+@pytest.mark.parametrize(
+    "case", [case for pair in AT_ONE if counted(pair) and "text" not in pair[0].name for case in pair], ids=str
+)
 def test_simultaneous_intervals_of_counted_rows_hold_together(case: Case) -> None:
-    """600 samples: all rows hold at once, 94.5% of the time or more, within the slack.
+    """600 samples: all rows hold at once (of words: `test_words.py`), 94.5% of the time or more, within the slack.
 
     Of drawn flags every sample has other numbers of reports, and for each of them tables to be made: 100 are enough.
     """
