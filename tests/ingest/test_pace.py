@@ -288,12 +288,12 @@ def simulated(
 
 
 def crowds(
-    monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], gap: float, pause: float = 0.01
+    monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], gap: float, pause: float = 0.01, store: float = 0.0005
 ) -> tuple[Work, list[float]]:
     """So many batches at a time, the parts of a crowd so far apart, the crowds farther; when each of fifty came."""
     starts: list[float] = []
     loop = Simulated()
-    work = Work(loop, 0.0002, 5e-6, 0.0005)
+    work = Work(loop, 0.0002, 5e-6, store)
     with monkeypatch.context() as patch:
         batcher = batcher_of(loop, work, patch)
 
@@ -379,3 +379,12 @@ def test_a_crowd_without_end_waits_no_longer_than_under_load(monkeypatch: pytest
     assert sum(work.sizes) == 50 * 24
     waits = [min(began - start for began in work.began if began >= start) for start in starts]
     assert PATIENCE - 0.001 <= max(waits) <= PATIENCE + 0.001 + 1e-9
+
+
+def test_who_has_waited_for_a_slow_store_waits_for_no_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One batch, and twos that come while the store is at work on it, and after: they have found a lane that could
+    have flushed if the store had answered, and begin as soon as it does."""
+    work, _ = crowds(monkeypatch, (1, *(0,) * 7, *(2,) * 6), gap=0.0009, pause=0.05, store=0.008)
+    assert sum(work.sizes) == 50 * 13
+    pauses = [began - ended for began, ended in zip(work.began[1:], work.ended, strict=False)]
+    assert not [pause for pause in pauses if 0.0005 < pause < 0.02]
