@@ -9,7 +9,8 @@ words:
   joint      how often all simultaneous intervals of an answer hold
 
 Devices are independent, so where the payloads of a metric can be listed, the counters of a sample are one multinomial
-draw, whatever the number of devices. Vectors are drawn device by device, by the vectorised twins. A row that is
+draw, whatever the number of devices. Vectors are drawn device by device, by the vectorised twins, codewords from
+their law (`directions.py`). A row that is
 decided by one count needs no samples: every count is looked at.
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from math import comb
@@ -27,20 +28,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
+from tools.directions import moments, named
 
 from deniable import Collection, Metric
-from deniable.kinds import Boolean, Category, Distribution, Flags, Ordinal, Quantity, Set, Vector
-from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
-from deniable.payload import Bitmap, Integer, Integers, Symbol
+from deniable.codebook import LENGTH
+from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Text, Vector
+from deniable.mechanisms import Codewords, Gaussian, Laplace, Mechanism, VectorLaplace
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.randomness import WORD
-from deniable_aggregator.answers import Estimate, Measure, Row, answer, truth
+from deniable_aggregator.answers import Estimate, Measure, Row, answer, combines, truth
+from deniable_aggregator.answers.joint import MARGINALS, TABLE
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import outcomes
 
 __all__ = [
     "CONFIDENCE", "DEVIATION", "Case", "Fleet", "Measured", "adds_of", "alone", "cases", "cells_of", "drawn",
-    "endless", "exactly", "jointly", "payloads_of", "row_of", "sampled", "true_rows", "widths",
+    "endless", "exactly", "jointly", "linear", "payloads_of", "row_of", "sampled", "true_rows", "widths",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
@@ -74,6 +78,10 @@ def _texts(texts: Sequence[str]) -> str:
     return "[" + ", ".join(f'"{text}"' for text in texts) + "]"
 
 
+_SOURCES = "".join(
+    f'[metrics.{name}{{number}}]\nkind = "category"\nvalues = {_texts(values)}\ndescription = "d"\nepsilon = 1\n'
+    for name, values in (("few", _LETTERS[:2]), ("more", _LETTERS[:3]))
+)
 _METRICS = {
     "boolean": 'kind = "boolean"',
     "boolean, remembered": 'kind = "boolean"\nmemoize = true\ninstantaneous_epsilon = {epsilon}',
@@ -87,12 +95,15 @@ _METRICS = {
     "count": 'kind = "count"\nmax = 20',
     "count of events": 'kind = "count"\nmax = 100\nprivacy_unit = "event"',
     "distribution of 4": 'kind = "distribution"\nrange = [0, 4]\nbuckets = 4',
+    "text, any word": 'kind = "text"\nmax_bytes = 8',
     "tree of 5": 'kind = "tree"\npaths = ["a/x", "a/y", "b", "c/x", "c/y"]',
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
+    "joint of 2 by 3": f'kind = "joint"\nof = ["few{{number}}", "more{{number}}"]\n{_SOURCES}',
     "vector, l2": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
-    "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"',
+    "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"',
+    "vector, codewords": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"',
 }
 
 
@@ -121,6 +132,7 @@ def _falling(count: int) -> tuple[int, ...]:
 
 
 _PAIRS = [[_LETTERS[place], _LETTERS[(place + 3) % 8]] for place in range(8)]
+_TOGETHER = [{"few{number}": few, "more{number}": more} for few in _LETTERS[:2] for more in _LETTERS[:3]]
 _LEAVES = ["a/x", "a/y", "b", "c/x", "c/y"]
 _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "boolean": (_equal([True, False]), _skewed([True, False], 1, 49)),
@@ -131,9 +143,11 @@ _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "number": (_equal(range(61)), _skewed([0, 5, 60], 14, 5, 1)),
     "count": (_equal(range(21)), _skewed([0, 3, 20], 14, 5, 1)),
     "distribution": (_equal([0.5, 1.5, 2.5, 3.5]), _skewed([0.5, 1.5, 3.5], 14, 5, 1)),
+    "text": (_equal(["a", "b", _LETTERS, "d"]), _skewed([_LETTERS, "a"], 19, 1)),
     "tree": (_equal(_LEAVES), _skewed(_LEAVES, 6, 3, 1)),
     "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
                 _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
+    "joint": (_equal(_TOGETHER), _skewed(_TOGETHER[::2], 9, 4, 2)),
     "set": (_equal(_PAIRS), _skewed([[], ["a"], ["a", "b"]], 5, 3, 2)),
     "vector": (_equal([[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]]),
                _skewed([[0, 0], [1, 0], [0, -1]], 16, 3, 1)),
@@ -157,13 +171,28 @@ def cases(epsilon: str) -> list[Case]:
     """Every kind, with every mechanism whose intervals are made in another way, at one epsilon; two fleets each."""
     text = [_HEAD]
     for number, rest in enumerate(_METRICS.values()):
-        text.append(f'[metrics.m{number}]\ndescription = "d"\nepsilon = {epsilon}\n{rest.format(epsilon=epsilon)}\n')
+        own = rest.format(epsilon=epsilon, number=number)
+        text.append(f'[metrics.m{number}]\ndescription = "d"\nepsilon = {epsilon}\n{own}\n')
     collection = Collection.loads("".join(text))
     found = []
     for number, name in enumerate(_METRICS):
         fleets = next(both for start, both in _FLEETS.items() if name.startswith(start))
-        found += [Case(name, collection.metrics[f"m{number}"], fleet) for fleet in fleets]
+        found += [Case(name, collection.metrics[f"m{number}"], _sourced(fleet, number)) for fleet in fleets]
     return found
+
+
+def _sourced(fleet: Fleet, number: int) -> Fleet:
+    """The fleet, whose values are by the names that the sources of a metric have in the collection of all."""
+    if not isinstance(fleet.values[0], dict):
+        return fleet
+    values = [{key.format(number=number): own for key, own in value.items()} for value in fleet.values]
+    return replace(fleet, values=values)
+
+
+def linear(metric: Metric, counters: Sequence[_Ints], confidence: float = CONFIDENCE) -> Estimate:
+    """The rows that are means of what reports say. Of a joint these are cells and marginals:
+    `tests/statistics/test_joints.py` looks at ratios of them, and at what has no other truth than 0 or 1."""
+    return answer(metric, counters, confidence, only=(TABLE, MARGINALS) if isinstance(metric.kind, Joint) else ())
 
 
 class Measured(NamedTuple):
@@ -184,8 +213,8 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     found = _counted(case.metric)
     if found is None:
         return None
-    own = reports // len(case.metric.columns)
-    rows = answer(case.metric, _nothing(case.metric), CONFIDENCE)
+    own = reports if combines(case.metric) else reports // len(case.metric.columns)
+    rows = linear(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
     for row, heading, true in zip(rows.rows, rows.headings, true_rows(case, reports, rows), strict=True):
         least, most = _possible(case.metric, row, heading.measure, reports)
@@ -214,7 +243,7 @@ def _intervals(p: float, q: float, reports: int) -> tuple[_Floats, _Floats]:
 def _counted(metric: Metric) -> Frequencies | None:
     """The chances of a metric each of whose rows is decided by one count out of all reports."""
     mechanism, counters = metric.columns[0].mechanism, _nothing(metric)[0]
-    if isinstance(metric.kind, Boolean | Category | Flags | Set):
+    if isinstance(metric.kind, Boolean | Category | Flags | Set | Text):
         return frequencies(mechanism, counters)
     if isinstance(metric.kind, Quantity):
         found = means(mechanism, counters)
@@ -270,17 +299,17 @@ def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator
 
 def jointly(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> float:
     """How often all simultaneous intervals of the samples hold."""
-    true = np.array(true_rows(case, reports, answer(case.metric, samples[0])))
+    true = np.array(true_rows(case, reports, linear(case.metric, samples[0])))
     confidence, held = simultaneous(CONFIDENCE, len(true)), 0
     for counters in samples:
-        rows = answer(case.metric, counters, confidence).rows
+        rows = linear(case.metric, counters, confidence).rows
         held += all(row.low <= each + 1e-9 and each - 1e-9 <= row.high for row, each in zip(rows, true, strict=True))
     return held / len(samples)
 
 
 def alone(case: Case, reports: int, samples: Sequence[list[_Ints]]) -> list[Measured]:
     """Every row over the samples."""
-    return widths(case, reports, [answer(case.metric, counters, CONFIDENCE) for counters in samples])
+    return widths(case, reports, [linear(case.metric, counters, CONFIDENCE) for counters in samples])
 
 
 def widths(case: Case, reports: int, answers: Sequence[Estimate]) -> list[Measured]:
@@ -312,24 +341,27 @@ def _spread(case: Case, reports: int) -> _Floats:
     An estimate is the mean of what each report says, and an answer to reports that are all the same is what one says.
     """
     metric, cells = case.metric, cells_of(case)
-    empty = answer(metric, _nothing(metric))
+    empty = linear(metric, _nothing(metric))
     rows = empty.rows
     unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
     times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
     mechanism = metric.columns[0].mechanism
-    if isinstance(mechanism, Gaussian | VectorLaplace):
+    if isinstance(mechanism, Gaussian | VectorLaplace | Codewords):
         assert isinstance(metric.kind, Vector)
         step = float(metric.kind.clip) / metric.kind.grid
-        entries = step * twins.inputs(mechanism, [chosen for _, chosen in cells])
-        chances = np.array(list(cells.values()))
-        variance = chances @ entries**2 - (chances @ entries) ** 2 + step**2 * mechanism.variance
+        inputs = twins.inputs(mechanism, [chosen for _, chosen in cells])
+        chances, entries = np.array(list(cells.values())), step * inputs
+        noise: _Floats | float = step**2 * mechanism.variance
+        if isinstance(mechanism, Codewords):
+            noise = chances @ moments(mechanism, inputs)[1] * (step * mechanism.bound / mechanism.reach / LENGTH) ** 2
+        variance = chances @ entries**2 - (chances @ entries) ** 2 + noise
     else:
         payloads = payloads_of(mechanism)
         chances = sum(
             (chance * row_of(mechanism, chosen) for (_, chosen), chance in cells.items()), np.zeros(len(payloads))
         )
         says = np.array(
-            [[row.value for row in answer(metric, [2 * adds]).rows] for adds in adds_of(mechanism, payloads)]
+            [[row.value for row in linear(metric, [2 * adds]).rows] for adds in adds_of(mechanism, payloads)]
         )
         says = says / np.where(np.array(times) > 1, 2, 1)
         variance = chances @ says**2 - (chances @ says) ** 2
@@ -340,7 +372,7 @@ def endless(case: Case, reports: int, generator: np.random.Generator) -> Iterato
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
     cells = cells_of(case)
-    if any(isinstance(mechanism.shape, Integers) for mechanism in mechanisms):
+    if any(isinstance(mechanism.shape, Integers | Codeword) for mechanism in mechanisms):
         yield from _vectors(mechanisms[0], cells, reports, generator)
     chances, adding = [], []
     for place, mechanism in enumerate(mechanisms):
@@ -439,12 +471,22 @@ def _vectors(
     at_once = min(max(1, _HELD // (4 * reports)), _AT_ONCE)
     while True:
         which = generator.choice(len(chances), p=chances / chances.sum(), size=at_once * reports)
-        entries = twins.draw(mechanism, inputs[which], generator).view("<i4").astype(np.int64)
-        shape = mechanism.shape
-        assert isinstance(shape, Integers)
-        entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
-        squares = entries * entries
-        parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0)
-                 for part in (entries, squares & _LIMB, squares >> 32)]  # fmt: skip
+        if isinstance(mechanism, Codewords):
+            entries = named(mechanism, inputs[which], generator)
+            summed = [entries, entries * entries]
+        else:
+            entries = _noisy(mechanism, inputs[which], generator)
+            squares = entries * entries
+            summed = [entries, squares & _LIMB, squares >> 32]
+        parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0) for part in summed]
         for each in np.hstack(parts):
             yield [np.concatenate([[reports], each])]
+
+
+def _noisy(mechanism: Mechanism, inputs: _Ints, generator: np.random.Generator) -> _Ints:
+    """Entries with noise, as they are counted."""
+    entries = twins.draw(mechanism, inputs, generator).view("<i4").astype(np.int64)
+    shape = mechanism.shape
+    assert isinstance(shape, Integers)
+    entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
+    return entries

@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniable import Collection, Metric
-from deniable.kinds import KINDS, Distribution, Quantity, Tree
+from deniable.kinds import KINDS, Distribution, Joint, Quantity, Tree
 from deniable.mechanisms import MECHANISMS, Laplace
-from deniable.payload import Bitmap, Integer, Integers, Symbol
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable_aggregator.analysis.question import Answer
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Estimate, Measure, Target, answer
+from deniable_aggregator.codebook import directions
 from deniable_aggregator.planning.check import findings
 from deniable_aggregator.telling import terminal
 from deniable_aggregator.telling.messages import estimate_message
@@ -32,6 +33,8 @@ from support.sequential import Claim, refuted
 Counters = list[np.ndarray]
 METRICS = list(EVERYTHING.metrics.values())
 MOST = 1 << 40
+_MANY = 4096
+"""Symbols of which most are never sent."""
 _OFTEN = st.one_of(
     st.lists(st.integers(1, 10**6), max_size=4),
     st.tuples(st.integers(10, 10**6), st.integers(1, 3)).map(list),
@@ -44,7 +47,7 @@ def possible(metric: Metric, found: Estimate, place: int) -> tuple[float, float]
     row, kind, measure = found.rows[place], metric.kind, found.headings[place].measure
     if measure is Measure.SHARE:
         return 0.0, 1.0
-    if isinstance(kind, Distribution):
+    if isinstance(kind, Distribution | Joint):
         return found.headings[place].span or (math.nan, math.nan)
     if isinstance(kind, Tree):
         return 0.0, float(found.reports)
@@ -81,6 +84,8 @@ def hostile(draw: st.DrawFn, metric: Metric) -> Counters:
     for column in metric.columns:
         shape = column.shape
         match shape:
+            case Symbol(size) if size > _MANY:  # too few reports for words to be looked for: `test_words.py` has more
+                own = np.bincount(draw(st.lists(st.integers(0, size - 1), max_size=25)), minlength=size).tolist()
             case Symbol():
                 own = draw(st.lists(sizes, min_size=shape.size, max_size=shape.size))
             case Bitmap():
@@ -88,6 +93,8 @@ def hostile(draw: st.DrawFn, metric: Metric) -> Counters:
                 own = [n, *(draw(st.integers(0, n)) for _ in range(shape.size))]
             case Integer() | Integers():
                 own = _sums(draw, shape, metric, draw(_OFTEN))
+            case Codeword():
+                own = _directions(draw, shape, draw(_OFTEN))
             case _:
                 raise AssertionError(shape)
         columns.append(np.array(own, dtype=np.int64))
@@ -110,6 +117,14 @@ def _sums(draw: st.DrawFn, shape: Integer | Integers, metric: Metric, often: lis
             totals[entry] += times * payload
             squares[entry] += times * payload**2
     return [sum(often), *totals, *(each & 0xFFFFFFFF for each in squares), *(each >> 32 for each in squares)]
+
+
+def _directions(draw: st.DrawFn, shape: Codeword, often: list[int]) -> list[int]:
+    """Of a few codewords, each sent so often: reports, sums, sums of squares."""
+    payloads = st.integers(0, shape.seeds * shape.codewords - 1)
+    sent = np.array([draw(payloads) for _ in often], dtype=np.uint64)
+    made, times = directions(shape, sent), np.array(often, dtype=np.float64)
+    return [sum(often), *map(int, times @ made), *map(int, times @ (made * made))]
 
 
 def test_every_mechanism_is_among_them() -> None:

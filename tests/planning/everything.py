@@ -38,6 +38,13 @@ KINDS = (
         'kind = "tree"\npaths = ["north/a", "north/b", "south", "west/c/d", "west/c/e", "west/f"]',
         ["north/b", "south", "west/c/d"],
     ),
+    Asked("word", 'kind = "text"', ["one", "two words", "日本語", "x" * 99]),
+    Asked("both", 'kind = "joint"\nof = ["few", "yes"]', [{"few": "a", "yes": True}, {"few": "c", "yes": False}]),
+    Asked(
+        "paired",
+        'kind = "joint"\nof = ["few", "yes", "grade"]\npairs = "yes"',
+        [{"few": "b", "yes": True, "grade": "1"}, {"few": "c", "yes": False, "grade": "4"}],
+    ),
     Asked("launches", 'kind = "count"\nmax = 20', [0, 7, 20]),
 )
 """What kinds ask in further ways; the other metrics are the mechanisms' own."""

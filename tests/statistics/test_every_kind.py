@@ -24,6 +24,7 @@ from tools.coverage import (
     endless,
     exactly,
     jointly,
+    linear,
     sampled,
     true_rows,
     widths,
@@ -38,6 +39,7 @@ from support.sequential import LOOK, Claim, refuted
 
 REPORTS = (100, 1_000, 100_000)
 EPSILONS = ("0.5", "1", "2", "4")
+CASES = {epsilon: cases(epsilon) for epsilon in EPSILONS}
 SHORT, LONG, LARGE = 600, 20_000, 4_000
 Pair = tuple[Case, Case]
 """One metric, answered by both fleets."""
@@ -46,9 +48,9 @@ Pair = tuple[Case, Case]
 def pairs(epsilon: str) -> list[Pair]:
     """Every metric of the page, and what mechanisms ask that are none of these: by evenly many devices of each value,
     and by nine in ten of the first."""
-    every = cases(epsilon)
+    every = CASES[epsilon]
     own = []
-    for asked, metric in beside([case.metric for at in EPSILONS for case in cases(at)], epsilon):
+    for asked, metric in beside([case.metric for own in CASES.values() for case in own], epsilon):
         count = len(asked.values) - 1
         fleets = (
             Fleet("uniform", asked.values, [1] * (count + 1)),
@@ -68,9 +70,10 @@ def label(pair: Pair) -> str:
     return f"{pair[0].name}, {pair[0].metric.epsilon}"
 
 
-PAGE = {case.name for case in cases("1")}
-EVERY = [pair for epsilon in EPSILONS for pair in pairs(epsilon)]
-AT_ONE = pairs("1")
+PAGE = {case.name for case in CASES["1"]}
+PAIRS = {epsilon: pairs(epsilon) for epsilon in EPSILONS}
+EVERY = [pair for own in PAIRS.values() for pair in own]
+AT_ONE = PAIRS["1"]
 COUNTED = [pair for pair in EVERY if counted(pair)]
 DRAWN = [pair for pair in EVERY if not counted(pair)]
 
@@ -173,7 +176,7 @@ def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
         assert not refuted(holding(case, reports, samples, answers), *claims), str(case)
         if reports >= 1_000:
             fewest = SHORT if len(case.metric.columns) > 1 else LOOK  # samples have to say how far estimates spread
-            answers += [answer(case.metric, next(samples)) for _ in range(len(answers), fewest)]
+            answers += [linear(case.metric, next(samples)) for _ in range(len(answers), fewest)]
             rows += widths(case, reports, answers)
     if rows:
         assert max(row.width for row in rows if row.key != DEVIATION and not row.rough) <= widest(pair, reports), rows
@@ -183,13 +186,13 @@ def holding(
     case: Case, reports: int, samples: Iterator[list[np.ndarray]], answers: list[Estimate]
 ) -> Iterator[list[bool]]:
     """Whether all simultaneous intervals of a sample hold, and whether each row's own does; answers are kept."""
-    true = true_rows(case, reports, answer(case.metric, next(samples)))
+    true = true_rows(case, reports, linear(case.metric, next(samples)))
     confidence = simultaneous(0.95, len(true))
     for counters in samples:
-        answers.append(answer(case.metric, counters))
+        answers.append(linear(case.metric, counters))
         together, each = (
             [row.low - 1e-9 <= value <= row.high + 1e-9 for row, value in zip(found.rows, true, strict=True)]
-            for found in (answer(case.metric, counters, confidence), answers[-1])
+            for found in (linear(case.metric, counters, confidence), answers[-1])
         )
         yield [all(together), *each]
 
@@ -203,9 +206,11 @@ def test_other_rows_hold_in_many_samples(pair: Pair, reports: int) -> None:
     held(pair, reports, LARGE if is_vector(pair) and reports > 1_000 else LONG)
 
 
-@pytest.mark.parametrize("case", [case for pair in AT_ONE if counted(pair) for case in pair], ids=str)
+@pytest.mark.parametrize(
+    "case", [case for pair in AT_ONE if counted(pair) and "text" not in pair[0].name for case in pair], ids=str
+)
 def test_simultaneous_intervals_of_counted_rows_hold_together(case: Case) -> None:
-    """600 samples: all rows hold at once, 94.5% of the time or more, within the slack.
+    """600 samples: all rows hold at once (of words: `test_words.py`), 94.5% of the time or more, within the slack.
 
     Of drawn flags every sample has other numbers of reports, and for each of them tables to be made: 100 are enough.
     """

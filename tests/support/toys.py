@@ -24,6 +24,8 @@ class Pair(Fed):
     mechanisms: ClassVar[tuple[str, ...]] = (RandomizedResponse.name,)
     takes: ClassVar[tuple[str, ...]] = ("boolean", "category")
 
+    sources: tuple[tuple[str, Kind], ...]
+
     @classmethod
     def read(cls, section: Section) -> Pair | None:
         """Reads `of`."""

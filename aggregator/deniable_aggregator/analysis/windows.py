@@ -102,8 +102,8 @@ def windowed(
         own = every_series(metric, fewer, confidence, target, keys=pooled.keys)
         found[level] = _of_all(own, pooled.reports).by_id
     rows = [
-        _widened(row, *(found[level][where] for level in ends))
-        for (where, row), ends in zip(found[0].items(), levels.T.tolist(), strict=True)
+        found[ends[1]][where] if heading.chance else _widened(row, *(found[level][where] for level in ends))
+        for (where, row), ends, heading in zip(found[0].items(), levels.T.tolist(), pooled.headings, strict=True)
     ]
     least = min(_LEVEL ** float(levels.max(initial=0)), most)
     return Windowed(pooled.with_rows(rows), pooled.reports / least)

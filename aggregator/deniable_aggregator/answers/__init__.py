@@ -18,19 +18,21 @@ from deniable_aggregator.answers.category import CategoryRoom
 from deniable_aggregator.answers.count import CountRoom
 from deniable_aggregator.answers.distribution import DistributionRoom
 from deniable_aggregator.answers.flags import FlagsRoom
+from deniable_aggregator.answers.joint import JointRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
+from deniable_aggregator.answers.text import CANDIDATES, TextRoom
 from deniable_aggregator.answers.tree import DEVICES, TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
 from deniable_aggregator.estimators import Target
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
-    "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row",
-    "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked", "combines",
-    "consistent", "ends", "every_series", "headings", "leading", "quantile_key", "row_count", "share_key", "shared",
-    "truth", "values_vary", "view",
+    "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
+    "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
+    "combines", "consistent", "ends", "every_series", "headings", "leading", "quantile_key", "row_count", "share_key",
+    "shared", "truth", "values_vary", "view",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
@@ -43,7 +45,9 @@ ROOMS: dict[str, Room] = {
         DistributionRoom(),
         OrdinalRoom(),
         FlagsRoom(),
+        JointRoom(),
         SetRoom(),
+        TextRoom(),
         TreeRoom(),
         VectorRoom(),
     )

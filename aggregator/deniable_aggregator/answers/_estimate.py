@@ -59,6 +59,9 @@ class Heading:
     """Whether every device is in exactly one row: then shares add up to 1."""
     ordered: bool = False
     """Whether rows go up a scale, as those of a curve do: all of them are told, as a part would say nothing."""
+    chance: bool = False
+    """Whether its numbers are p-values: chances of what is seen, which have no intervals of their own. Over several
+    epochs they are of as many reports of different devices as the window is worth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ A file has what its mechanism can estimate, each as a function of the mechanism 
   ranks         how often each place of an order occurs, and which is the mean
   entries       what each entry of a vector is on average
 
-What kinds of several columns make of them is here as well: `fit`, one tree out of what is told of its levels.
+What kinds of several columns make of them is here as well: `fit`, one tree out of what is told of its levels, and
+`discovered`, the words that stand out of what is told of their cells.
 
 The file of a wrapper has `through` in place of `frequencies`: it takes what the wrapped mechanism's file makes of the
 counters. docs/adding.md walks through adding one.
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.estimators import (
     bitwise_response,
+    codewords,
     exponential,
     gaussian,
     hybrid,
@@ -38,35 +40,51 @@ from deniable_aggregator.estimators import (
     subset_selection,
     vector_laplace,
 )
+from deniable_aggregator.estimators._association import Association, association
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
 from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
 from deniable_aggregator.estimators._readings import Spread
+from deniable_aggregator.estimators._tables import Conditionals, Sums, Table
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
+from deniable_aggregator.estimators._words import FALSE, Cells, Found, Listed, discovered, found_of, seen_from
 
 __all__ = [
+    "FALSE",
     "ROOMS",
+    "Association",
+    "Cells",
+    "Conditionals",
     "Entries",
     "Fit",
+    "Found",
     "Frequencies",
+    "Listed",
     "Means",
     "OneBit",
     "Ranks",
     "Shares",
     "Spread",
+    "Sums",
+    "Table",
     "Target",
     "Told",
     "Tree",
+    "association",
+    "discovered",
     "entries",
     "expected",
     "fit",
+    "found_of",
     "frequencies",
     "means",
     "ranks",
+    "seen_from",
     "simultaneous",
+    "table",
 ]
 
 ROOMS: dict[str, ModuleType] = {
@@ -85,6 +103,7 @@ ROOMS: dict[str, ModuleType] = {
         pad_and_sample,
         gaussian,
         vector_laplace,
+        codewords,
     )
 }
 """The file of every mechanism, by its name."""
@@ -112,6 +131,11 @@ def fit(mechanisms: Sequence[Mechanism], tree: Tree, counters: Sequence[NDArray[
     """One tree out of the counters of its levels, each with its mechanism."""
     pairs = zip(mechanisms, counters, strict=True)
     return Fit(tree, [told(mechanism, frequencies(mechanism, own)) for mechanism, own in pairs])
+
+
+def table(mechanism: Mechanism, counters: NDArray[np.int64], sizes: Sequence[int]) -> Table:
+    """What goes together, where the mechanism's answers are the cells of a table."""
+    return Table(told(mechanism, frequencies(mechanism, counters)), tuple(sizes))
 
 
 def expected(mechanisms: Sequence[Mechanism], tree: Tree, shares: Sequence[float], reports: int) -> Fit:

@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["largest", "parts", "possible"]
+__all__ = ["largest", "parts", "possible", "roots"]
 
 _Floats = NDArray[np.float64]
 _NEAR = 2.0**-52
@@ -37,13 +37,20 @@ def parts(values: _Floats, kept: _Floats, whole: _Floats, spread: float, reports
     if reports == 0:
         return np.ones((3, len(values)))
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    free, linear, square = z * z / reports * (kept * (spread - 1) + whole)
-    middle = (values + linear / 2) / (1 - square)
-    half = np.sqrt(np.maximum(middle**2 - (values**2 - free) / (1 - square), 0))
-    shares = np.clip([middle - half, values, middle + half], 0, 1)
+    low, high = roots(values, z * z / reports * (kept * (spread - 1) + whole))
+    shares = np.clip([low, values, high], 0, 1)
     own, every = (low + shares * (slope + shares * curve) for low, slope, curve in (kept, whole))
     found: _Floats = np.clip(own / every, 0, 1)
     return found
+
+
+def roots(values: _Floats, variance: _Floats) -> tuple[_Floats, _Floats]:
+    """The least and the largest share f with (value - f)^2 at most a quadratic function of f: given are its
+    coefficients of 1, f and f^2."""
+    free, linear, square = variance
+    middle = (values + linear / 2) / (1 - square)
+    half = np.sqrt(np.maximum(middle**2 - (values**2 - free) / (1 - square), 0))
+    return middle - half, middle + half
 
 
 def possible(values: _Floats, variances: _Floats, spread: float, scale: float) -> _Floats:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bdtr", "bdtrc", "betaincinv", "ndtri", "stdtrit"]
+__all__ = ["bdtr", "bdtrc", "betaincinv", "chdtrc", "chndtr", "log_ndtr", "ndtri", "stdtrit"]
 
 
 def bdtr(hits: Any, trials: Any, rate: Any) -> Any:
@@ -29,6 +29,27 @@ def betaincinv(a: Any, b: Any, level: Any) -> Any:
     from scipy import special
 
     return special.betaincinv(a, b, level)
+
+
+def chdtrc(freedom: Any, value: Any) -> Any:
+    """The chance that a sum of so many squares of standard normal numbers is larger."""
+    from scipy import special
+
+    return special.chdtrc(freedom, value)
+
+
+def chndtr(value: Any, freedom: Any, off: Any) -> Any:
+    """The chance that one whose numbers are off zero, by so much in squares, is not."""
+    from scipy import special
+
+    return special.chndtr(value, freedom, off)
+
+
+def log_ndtr(number: Any) -> Any:
+    """The logarithm of the normal distribution's chance of at most so much."""
+    from scipy import special
+
+    return special.log_ndtr(number)
 
 
 def ndtri(level: Any) -> Any:

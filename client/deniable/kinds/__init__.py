@@ -10,9 +10,11 @@ from deniable.kinds.category import Category
 from deniable.kinds.count import Count
 from deniable.kinds.distribution import Distribution
 from deniable.kinds.flags import Flags
+from deniable.kinds.joint import Joint
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
+from deniable.kinds.text import Text
 from deniable.kinds.tree import Tree
 from deniable.kinds.vector import Vector
 
@@ -24,16 +26,32 @@ __all__ = [
     "Distribution",
     "Fed",
     "Flags",
+    "Joint",
     "Kind",
     "Number",
     "Ordinal",
     "Quantity",
     "Set",
+    "Text",
     "Tree",
     "Vector",
 ]
 
 KINDS: dict[str, type[Kind]] = {
-    kind.name: kind for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector)
+    kind.name: kind
+    for kind in (
+        Boolean,
+        Category,
+        Ordinal,
+        Number,
+        Count,
+        Distribution,
+        Flags,
+        Set,
+        Text,
+        Tree,
+        Vector,
+        Joint,
+    )
 }
 """Every kind, by name."""

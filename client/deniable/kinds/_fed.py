@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from deniable.errors import InvalidValueError
@@ -12,14 +11,15 @@ from deniable.kinds._values import shown
 __all__ = ["Fed"]
 
 
-@dataclass(frozen=True, slots=True)
 class Fed(Kind):
     """A kind whose value is those of its sources in one epoch, reduced as each of them says, by their names.
 
-    Its `read` takes `sources` from `section.sources(cls.takes)`. What they mean is in the digest beside its own
-    parameters, and so is their order. A source's value is one that its kind takes: a quantity may lie beyond its
-    range, as one that is recorded may.
+    `sources` is a field of it, which its `read` takes from `section.sources(cls.takes)`. What they mean is in the
+    digest beside its own parameters, and so is their order. A source's value is one that its kind takes: a
+    quantity may lie beyond its range, as one that is recorded may.
     """
+
+    __slots__ = ()
 
     reducers: ClassVar[tuple[str, ...]] = ("last",)
 

@@ -31,6 +31,8 @@ class Supporting(Mechanism):
     most_answers: ClassVar[int] = 0
     """It can ask for one of so many answers at most, by `best`: wherever that is asked, "auto" may choose it. 0: it
     asks for something else."""
+    even: ClassVar[bool] = True
+    """Whether it supports two others as often, whichever these are: what sums over answers vary by is then known."""
 
     @property
     @abstractmethod

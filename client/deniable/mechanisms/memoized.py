@@ -44,6 +44,13 @@ class Memoized(Twice):
         named = self.fresh.naming
         return named and Naming(named.answers, *self.through(named.own, named.other))
 
+    @property
+    def both(self) -> tuple[Fraction, Fraction]:
+        """As the second supports two of its inputs, of which one is remembered, or neither."""
+        near, far = self.fresh.both
+        p, q = self.permanent.p, self.permanent.q
+        return (p + q) * near + (1 - p - q) * far, 2 * q * near + (1 - 2 * q) * far
+
     def probability(self, payload: int, value: int) -> Fraction:
         """Over all symbols that can be remembered."""
         sent = (self.fresh.probability(payload, symbol) for symbol in range(self.inputs))

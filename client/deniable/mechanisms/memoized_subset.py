@@ -82,6 +82,11 @@ class MemoizedSubset(Memory):
         return True
 
     @property
+    def both(self) -> tuple[Fraction, Fraction]:
+        """Never: one answer is named."""
+        return Fraction(0), Fraction(0)
+
+    @property
     def naming(self) -> Naming | None:
         """One answer; of a set's, which stand for items that are drawn, nothing is said."""
         return Naming(1, self.p, self.q) if self.permanent.naming else None

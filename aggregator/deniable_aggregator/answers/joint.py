@@ -1,0 +1,308 @@
+"""Joint: the table of what goes together, marginals and conditionals, and how much that has to do with each other.
+
+words:
+  table         a row a cell: a value of every source, or with `pairs` of the target and a feature
+  marginal      the share of one value of one source, "platform: linux"; of a target that has several tables, by all
+  conditional   the share of the devices with one value among those with another, "theme: dark given platform: linux"
+  association   V of two sources, between 0, nothing to do with each other, and 1: whoever knows one knows the other
+  independence  the p-value of what is seen of two sources, if they had nothing to do with each other
+
+Where a device draws a pair, devices that have drawn one are a random sample of those that reported: also where these
+alone are meant, an interval has to account for sampling.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric
+from deniable.kinds import Joint
+from deniable.kinds.joint import joined
+from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
+from deniable_aggregator.answers._room import Counters, Room, varying
+from deniable_aggregator.answers._shares import share_rows
+from deniable_aggregator.consistency import on_simplex
+from deniable_aggregator.estimators import (
+    Association,
+    Shares,
+    Sums,
+    Table,
+    Target,
+    association,
+    frequencies,
+    table,
+)
+
+__all__ = ["GIVEN", "MARGINALS", "TABLE", "JointRoom"]
+
+_Floats = NDArray[np.float64]
+
+TABLE, MARGINALS, CONDITIONALS = "table", "marginals", "conditionals"
+ASSOCIATION, INDEPENDENCE = "association", "independence"
+GIVEN = "given"
+"""Stands between the two values of a conditional."""
+
+
+class _Names(NamedTuple):
+    """What the rows of a kind are called, in the order of the answer."""
+
+    cells: tuple[str, ...]
+    marginals: tuple[str, ...]
+    conditionals: tuple[str, ...]
+    pairs: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.cells) + len(self.marginals) + len(self.conditionals) + 2 * len(self.pairs)
+
+
+class _Told:
+    """What the reports say, of rows in the order of the answer; each is made when it is asked for."""
+
+    def __init__(self, metric: Metric, counters: Counters, target: Target) -> None:
+        self._kind, self._target = _kind(metric), target
+        self._reported = [(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
+        self.tables = [
+            table(mechanism, own, _sizes(self._kind, place)) for place, (mechanism, own) in enumerate(self._reported)
+        ]
+        """Those of the columns."""
+
+    @property
+    def cells(self) -> list[Shares]:
+        """Of each table."""
+        return [frequencies(mechanism, own) for mechanism, own in self._reported]
+
+    @property
+    def marginals(self) -> list[Shares]:
+        """Of each source; of a target by what all tables say."""
+        return [Sums.averaged([own.marginal(axis) for own, axis in self._about(name)]) for name in self._kind.of]
+
+    @property
+    def conditionals(self) -> list[Shares]:
+        """Of every two sources of a table, in either order."""
+        return [self.tables[place].conditionals(one, other) for place, one, other in _ordered(self._kind)]
+
+    @cached_property
+    def associations(self) -> list[Association]:
+        """Of every two sources of a table."""
+        asked = _unordered(self._kind)
+        return [association(self.tables[place], one, other, self._target) for place, one, other in asked]
+
+    def _about(self, name: str) -> Iterator[tuple[Table, int]]:
+        """The tables that a source is in, and its place in each."""
+        for own, about in zip(self.tables, self._kind.tables, strict=True):
+            if name in about:
+                yield own, about.index(name)
+
+
+class JointRoom(Room):
+    """Five series of one table, or of a table a feature."""
+
+    kind = Joint
+    view = "joint"
+    combines = True
+
+    def headings(self, metric: Metric) -> tuple[Heading, ...]:
+        """Shares, and two numbers between 0 and 1."""
+        return (
+            Heading(TABLE, Measure.SHARE, adds_up=not _kind(metric).pairs),
+            Heading(MARGINALS, Measure.SHARE),
+            Heading(CONDITIONALS, Measure.SHARE),
+            Heading(ASSOCIATION, Measure.QUANTITY, span=(0.0, 1.0)),
+            Heading(INDEPENDENCE, Measure.QUANTITY, span=(0.0, 1.0), chance=True),
+        )
+
+    def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """All of it from the same counters."""
+        names = [heading.name for heading in self.headings(metric)]
+        return self.only(metric, names, counters, confidence, target)
+
+    def only(
+        self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
+    ) -> Estimate:
+        """Without making what is not told."""
+        kind, target = _kind(metric), _about(_kind(metric), target)
+        keys, told = _names(kind), _Told(metric, counters, target)
+        asked = confidence, target
+        made: dict[str, Callable[[], tuple[Row, ...]]] = {
+            TABLE: lambda: _rows(keys.cells, told.cells, *asked),
+            MARGINALS: lambda: _rows(keys.marginals, told.marginals, *asked),
+            CONDITIONALS: lambda: _rows(keys.conditionals, told.conditionals, *asked),
+            ASSOCIATION: lambda: tuple(map(_size, keys.pairs, told.associations, [confidence] * len(keys.pairs))),
+            INDEPENDENCE: lambda: tuple(map(_chance, keys.pairs, told.associations)),
+        }
+        headings = [heading for heading in self.headings(metric) if heading.name in names]
+        series = tuple(Series(heading, made[heading.name]()) for heading in headings)
+        reports = sum(each.reports for each in told.tables)
+        return Estimate(metric.name, reports, series, confidence, target)
+
+    def row_count(self, metric: Metric) -> int:
+        """The cells, twice as many conditionals or more, and what little there is of each source and pair."""
+        return _names(_kind(metric)).rows
+
+    def shared(
+        self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep: all of an association's, and where they remember
+        all but of cells."""
+        told = _Told(metric, counters, target := _about(_kind(metric), pooled.target))
+        asked = max(spread), pooled.confidence, target
+        known: dict[str, Callable[[], list[Shares]]] = {TABLE: lambda: told.cells}
+        if not metric.memoize:
+            known |= {MARGINALS: lambda: told.marginals, CONDITIONALS: lambda: told.conditionals}
+        parts = [np.ones((3, 0))]
+        for series in pooled.series:
+            own = known.get(series.heading.name)
+            parts += [each.shared(*asked) for each in own()] if own else [np.ones((3, len(series.rows)))]
+        return np.hstack(parts)
+
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
+        """Of cells and marginals as much as bits that occur so often; the others are no means."""
+        vary = super().values_vary(metric, found)
+        for place, (where, row) in enumerate(zip(found.ids, found.rows, strict=True)):
+            if where.series in {TABLE, MARGINALS}:
+                vary[place] = varying(row, 0.0, 1.0)
+        return vary
+
+    def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:
+        """Each table such that its cells are shares of one whole, and what these add up to."""
+        kind, names = _kind(metric), _names(_kind(metric))
+        if not found.reports or len(found.rows) != names.rows:
+            return super().consistent(metric, found)
+        raw = np.array([row.value for row in found.series[0].rows])
+        tables = [on_simplex(own).reshape(_sizes(kind, place)) for place, own in enumerate(_split(kind, raw))]
+        told = [*(own.ravel() for own in tables), *_summed(kind, tables)]
+        fitted = [None if math.isnan(value) else value for value in np.concatenate(told).tolist()]
+        return [*fitted, *[None] * (2 * len(names.pairs))]
+
+    def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
+        """How often each cell occurs, and what follows; of a conditional, where anybody is in what it is given."""
+        kind, names = _kind(metric), _names(_kind(metric))
+        sources = kind.of
+        counted = Counter(tuple(value[name] for name in sources) for value in values)
+        tables = []
+        for place, size in enumerate(kind.sizes):
+            own = np.zeros(size)
+            for cell, devices in counted.items():
+                own[kind.place(dict(zip(sources, cell, strict=True)), place)] += devices
+            tables.append(own.reshape(_sizes(kind, place)) / len(values))
+        cells = np.concatenate([own.ravel() for own in tables]).tolist()
+        rest = np.concatenate(list(_summed(kind, tables))).tolist()
+        cut = len(names.marginals)
+        told = {RowId(TABLE, key): share for key, share in zip(names.cells, cells, strict=True)}
+        told |= {RowId(MARGINALS, key): share for key, share in zip(names.marginals, rest[:cut], strict=True)}
+        known = zip(names.conditionals, rest[cut:], strict=True)
+        told |= {RowId(CONDITIONALS, key): share for key, share in known if not math.isnan(share)}
+        sizes = (_cramer(own) for own in _of_two(kind, tables))
+        return told | {RowId(ASSOCIATION, key): size for key, size in zip(names.pairs, sizes, strict=True)}
+
+
+def _rows(keys: Sequence[str], parts: Sequence[Shares], confidence: float, target: Target) -> tuple[Row, ...]:
+    """Those of several parts, one after another."""
+    rest = iter(keys)
+    return tuple(
+        row
+        for part in parts
+        for row in share_rows(list(itertools.islice(rest, len(part.values))), part, confidence, target)
+    )
+
+
+def _size(key: str, own: Association, confidence: float) -> Row:
+    """V; its standard error is that of a normal interval so wide."""
+    if not own.reports:
+        return Row(key, math.nan, 0.0, 1.0, math.nan)
+    below, above = own.interval(_ONE)
+    return Row(key, own.value(), *own.interval(confidence), (above - below) / 2)
+
+
+def _chance(key: str, own: Association) -> Row:
+    return Row(key, own.chance(), 0.0, 1.0, math.nan)
+
+
+_ONE = math.erf(1 / math.sqrt(2))
+"""The confidence of an interval that reaches one standard error either way."""
+
+
+def _ordered(kind: Joint) -> Iterator[tuple[int, int, int]]:
+    """Of each table every two of its sources, in either order."""
+    for place, about in enumerate(kind.tables):
+        for one, other in itertools.permutations(range(len(about)), 2):
+            yield place, one, other
+
+
+def _unordered(kind: Joint) -> Iterator[tuple[int, int, int]]:
+    """Of each table every two of its sources."""
+    return (found for found in _ordered(kind) if found[1] < found[2])
+
+
+def _sizes(kind: Joint, place: int) -> tuple[int, ...]:
+    return tuple(len(kind.values(name)) for name in kind.tables[place])
+
+
+def _split(kind: Joint, cells: _Floats) -> list[_Floats]:
+    return np.split(cells, np.cumsum(kind.sizes)[:-1])
+
+
+def _summed(kind: Joint, tables: Sequence[_Floats]) -> Iterator[_Floats]:
+    """What tables say of marginals, of a target on average, and of conditionals; these are nan where nobody is."""
+    for name in kind.of:
+        every = [
+            _over(own, about.index(name)) for own, about in zip(tables, kind.tables, strict=True) if name in about
+        ]
+        yield np.mean(every, axis=0)
+    for place, one, other in _ordered(kind):
+        pairs = _over(tables[place], other, one)
+        among = pairs.sum(axis=1, keepdims=True)
+        yield np.divide(pairs, among, out=np.full(pairs.shape, np.nan), where=among > 0).ravel()
+
+
+def _over(own: _Floats, *axes: int) -> _Floats:
+    """A table added up over all but some of its sources, in the order in which these are named."""
+    others = tuple(axis for axis in range(own.ndim) if axis not in axes)
+    return np.transpose(own.sum(axis=others), np.argsort(np.argsort(axes)))
+
+
+def _of_two(kind: Joint, tables: Sequence[_Floats]) -> Iterator[_Floats]:
+    return (_over(tables[place], one, other) for place, one, other in _unordered(kind))
+
+
+def _cramer(pairs: _Floats) -> float:
+    """V of two sources, whose values nobody has are left out of the squares, and not of how many there are."""
+    together = np.outer(pairs.sum(axis=1), pairs.sum(axis=0))
+    squares = np.divide((pairs - together) ** 2, together, out=np.zeros(pairs.shape), where=together > 0)
+    return math.sqrt(min(float(squares.sum()) / (min(pairs.shape) - 1), 1.0))
+
+
+@lru_cache(maxsize=64)
+def _names(kind: Joint) -> _Names:
+    def value(name: str) -> list[str]:
+        return [f"{name}: {each}" for each in kind.values(name)]
+
+    conditionals: list[str] = []
+    pairs: list[str] = []
+    for place, one, other in _ordered(kind):
+        first, second = kind.tables[place][one], kind.tables[place][other]
+        conditionals += [joined((own, among), GIVEN) for among in value(second) for own in value(first)]
+        if one < other:
+            pairs.append(joined((first, second)))
+    cells = itertools.chain.from_iterable(kind.names(place) for place in range(len(kind.sizes)))
+    marginals = itertools.chain.from_iterable(map(value, kind.of))
+    return _Names(tuple(cells), tuple(marginals), tuple(conditionals), tuple(pairs))
+
+
+def _about(kind: Joint, target: Target) -> Target:
+    return Target.POPULATION if kind.pairs else target
+
+
+def _kind(metric: Metric) -> Joint:
+    assert isinstance(metric.kind, Joint)
+    return metric.kind
