@@ -23,6 +23,8 @@ KINDS_PARAMETERS = {
     "flags": 'flags = ["a", "b"]',
     "set": 'values = ["a", "b", "c"]\nmax_items = 2',
     "tree": 'paths = ["a/x", "a/y", "b"]',
+    "joint": 'of = ["a", "b"]\n[metrics.a]\nkind = "boolean"\ndescription = "A"\nepsilon = 1\n'
+    '[metrics.b]\nkind = "boolean"\ndescription = "B"\nepsilon = 1',
     "vector": 'dimensions = 2\nclip = 1.0\nnorm = "l1"',
 }
 
@@ -31,7 +33,7 @@ def sentences(kind: str, more: str = "epsilon = 1.0") -> str:
     """All of them, for a metric."""
     text = (
         '[collection]\nname = "x"\nepoch = "1d"\nowner = "a@b.example"\n[budget]\nepoch = 9\n'
-        f'[metrics.m]\ndescription = "It"\nkind = "{kind}"\n{KINDS_PARAMETERS[kind]}\n{more}\n'
+        f'[metrics.m]\ndescription = "It"\nkind = "{kind}"\n{more}\n{KINDS_PARAMETERS[kind]}\n'
     )
     return " ".join(reveals(Collection.loads(text).metrics["m"]))
 

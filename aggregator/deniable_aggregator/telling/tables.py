@@ -115,7 +115,7 @@ class Table(Sequence[dict[str, Any]]):
     def cells(row: dict[str, Any]) -> tuple[str, ...]:
         """A row as it is shown."""
         unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
-        interval = f"{row['low_text']} to {row['high_text']}"
+        interval = f"{row['low_text']} to {row['high_text']}" if row["low_text"] else "–"
         return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
 
     def _repr_html_(self) -> str:
