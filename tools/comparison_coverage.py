@@ -1,4 +1,4 @@
-"""Do 95% intervals of differences hold, and are p-values even where nothing changed? A part of docs/comparisons.md.
+"""Do intervals of differences hold, are p-values even, are changes found as planned? A part of docs/comparisons.md.
 
 python -m tools.comparison_coverage --page     measures, and writes the table: ten minutes
 
@@ -6,6 +6,10 @@ words:
   sides    two windows in which nothing has changed: the difference is 0, and every p-value is as likely as any other
   apart    each side has devices of its own
   same     the same devices report on both sides, and answer as they did: what they keep is the same
+  even     as likely to be one number from 0 to 1 as any other. p-values are, but for deviations and for what is
+           uncertain by whole buckets in distributions: these are too large
+  planned  a change of 2.8 standard errors, which is found at 5% in 80 of 100 times: some devices of one fleet are
+           replaced by those of another one, as many as that takes
 """
 
 from __future__ import annotations
@@ -13,21 +17,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
-from typing import NamedTuple
+from statistics import NormalDist, fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kstest
-from tools.coverage import CONFIDENCE, DEVIATION, Case
+from tools.coverage import CONFIDENCE, DEVIATION, Case, Fleet
 from tools.window_coverage import Sampler, asked
 
 from deniable import linkage
-from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Devices, compared
-from deniable_aggregator.answers import Measure, Target
+from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, compared
+from deniable_aggregator.answers import QUANTILES, Measure, RowId, Target, truth
 
-__all__ = ["APART", "SAME", "TOLD", "Found", "measured"]
+__all__ = ["APART", "SAME", "TOLD", "Found", "measured", "planned"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/comparisons.md"
 APART, SAME = "apart", "same"
@@ -40,6 +45,8 @@ class Found(NamedTuple):
     """What became of a case's rows, but for totals, which are means times a number."""
 
     keys: list[str]
+    even: list[bool]
+    """Whether each row's p-values are to be even."""
     covered: list[float]
     """How often each row's interval has held the difference."""
     widths: list[float]
@@ -60,21 +67,76 @@ def measured(
         again = sides == SAME and linkage.repeats(case.metric)
         after = before if again else sampler.epochs(other, epochs, generator)
         found = compared(case.metric, before, after, CONFIDENCE, Target.POPULATION, devices)
-        told = [row for heading, rows in found.series for row in rows if heading.measure is not Measure.TOTAL]
-        numbers.append([(row.value, row.low, row.high, row.p_value) for row in told])
+        told = _rows(found)
+        numbers.append([(row.value, row.low, row.high, row.p_value) for row in told.values()])
     value, low, high, chances = np.moveaxis(np.array(numbers), 2, 0)
     held = ((low <= 1e-9) & (high >= -1e-9)).mean(axis=0)
     ideal = np.maximum(3.92 * value.std(axis=0), 1e-300)
-    return Found([row.key for row in told], held.tolist(), ((high - low).mean(axis=0) / ideal).tolist(), chances)
+    widths = ((high - low).mean(axis=0) / ideal).tolist()
+    keys, even = [where.key for where in told], [where in _even(found) for where in told]
+    return Found(keys, even, held.tolist(), widths, chances)
+
+
+def _rows(found: Comparison) -> dict[RowId, Change]:
+    """All that a comparison tells, but for totals."""
+    totals = {heading.name for heading, _ in found.series if heading.measure is Measure.TOTAL}
+    return {where: own for where, own in found.by_id.items() if where.series not in totals}
+
+
+def _even(found: Comparison) -> set[RowId]:
+    """The rows whose p-values are to be even."""
+    buckets = any(heading.name == QUANTILES for heading, _ in found.series)
+    told = {heading.name for heading, _ in found.series if heading.measure is Measure.SHARE or not buckets}
+    return {where for where in _rows(found) if where.series in told and where.key != DEVIATION}
+
+
+def planned(
+    case: Case, other: Case, size: int, epochs: int, samples: int, generator: np.random.Generator
+) -> tuple[list[bool], float]:
+    """Whether a change of the planned size is found, in each of so many samples of so many devices apart; and how
+    often it is to be found, by the errors that are told. The row is that whose change takes the fewest devices."""
+    before = Sampler(case)
+
+    def sides(after: Sampler) -> dict[RowId, Change]:
+        one, two = (each.epochs(each.kept(size, generator), epochs, generator) for each in (before, after))
+        found = compared(case.metric, one, two, CONFIDENCE, Target.POPULATION, OTHERS)
+        return {where: own for where, own in found.by_id.items() if where in _even(found)}
+
+    pilot = [sides(before) for _ in range(_PILOT)]
+    true = [truth(each.metric, _values(each.fleet)) for each in (case, other)]
+    moves = {where: abs(true[1][where] - true[0][where]) for where in pilot[0]}
+    errors = {where: fmean(own[where].std_error for own in pilot) for where in pilot[0]}
+    row = max(moves, key=lambda where: moves[where] / errors[where])
+    part = min(round(_MOST_PARTS * _PLANNED * errors[row] / moves[row]), _MOST_PARTS)
+    after = Sampler(replace(case, fleet=_mixed(case.fleet, other.fleet, part)))
+    changes = [sides(after)[row] for _ in range(samples)]
+    away = part / _MOST_PARTS * moves[row] / fmean(own.std_error for own in changes)
+    normal, reach = NormalDist(), NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    often = normal.cdf(away - reach) + normal.cdf(-away - reach)
+    return [own.p_value < 1 - CONFIDENCE for own in changes], often
+
+
+def _values(fleet: Fleet) -> list[Any]:
+    return [value for value, often in zip(fleet.values, fleet.devices, strict=True) for _ in range(often)]
+
+
+def _mixed(one: Fleet, other: Fleet, part: int) -> Fleet:
+    """A fleet of which so many in _MOST_PARTS are of the other one."""
+    sizes = sum(one.devices), sum(other.devices)
+    devices = [each * sizes[1] * (_MOST_PARTS - part) for each in one.devices]
+    return Fleet("moved", [*one.values, *other.values], devices + [each * sizes[0] * part for each in other.devices])
 
 
 _SIZE, _EPOCHS, _SAMPLES = 1_000, 7, 250
+_PILOT, _PLANNED, _MOST_PARTS = 10, 2.8016, 10_000
 
 
 def table(samples: int) -> Iterator[str]:
     """The lines of the table."""
-    yield "| metric | apart | worst | width | even | same | worst | width | not known: apart | same |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    heads = ["metric", "apart", "worst", "width", "even", "same", "worst", "width", "not known: apart", "same"]
+    heads += ["found", "planned"]
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---" * len(heads) + "|"
     names = dict.fromkeys(case.name for case in asked("1"))
     for name in names:
         print(name, file=sys.stderr, flush=True)
@@ -98,17 +160,19 @@ def _line(name: str, samples: int) -> str:
         rows = [
             (held, width, chances)
             for found in every
-            for key, held, width, chances in zip(
-                found.keys, found.covered, found.widths, found.chances.T, strict=True
+            for even, held, width, chances in zip(
+                found.even, found.covered, found.widths, found.chances.T, strict=True
             )
-            if key != DEVIATION and np.isfinite(width)
+            if even and np.isfinite(width)
         ]
         cells.append(f"{fmean(held for held, *_ in rows):.1%}")
         if number < 2:
             cells += [f"{min(held for held, *_ in rows):.1%}", f"{fmean(width for _, width, _ in rows):.2f}"]
         if number == 0:
             cells.append(f"{min(float(kstest(own, 'uniform').pvalue) for *_, own in rows):.1g}")
-    return "| " + " | ".join(cells) + " |"
+    first, *_, last = (case for case in asked("1") if case.name == name)
+    found, often = planned(last, first, _SIZE, _EPOCHS, samples, generator)
+    return "| " + " | ".join([*cells, f"{fmean(found):.0%}", f"{often:.0%}"]) + " |"
 
 
 def main() -> None:

@@ -9,7 +9,8 @@ words:
   joint      how often all simultaneous intervals of an answer hold
 
 Devices are independent, so where the payloads of a metric can be listed, the counters of a sample are one multinomial
-draw, whatever the number of devices. Vectors are drawn device by device, by the vectorised twins. A row that is
+draw, whatever the number of devices. Vectors are drawn device by device, by the vectorised twins, codewords from
+their law (`directions.py`). A row that is
 decided by one count needs no samples: every count is looked at.
 """
 
@@ -27,13 +28,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
+from tools.directions import moments, named
 
 from deniable import Collection, Metric
-from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Vector
-from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
-from deniable.payload import Bitmap, Integer, Integers, Symbol
+from deniable.codebook import LENGTH
+from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Text, Vector
+from deniable.mechanisms import Codewords, Gaussian, Laplace, Mechanism, VectorLaplace
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.randomness import WORD
-from deniable_aggregator.answers import Estimate, Measure, Row, answer, truth
+from deniable_aggregator.answers import Estimate, Measure, Row, answer, combines, truth
 from deniable_aggregator.answers.joint import MARGINALS, TABLE
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
@@ -92,13 +95,15 @@ _METRICS = {
     "count": 'kind = "count"\nmax = 20',
     "count of events": 'kind = "count"\nmax = 100\nprivacy_unit = "event"',
     "distribution of 4": 'kind = "distribution"\nrange = [0, 4]\nbuckets = 4',
+    "text, any word": 'kind = "text"\nmax_bytes = 8',
     "tree of 5": 'kind = "tree"\npaths = ["a/x", "a/y", "b", "c/x", "c/y"]',
     "4 flags": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "bitwise_response"',
     "4 flags, one drawn": 'kind = "flags"\nflags = ["a", "b", "c", "d"]\nmechanism = "randomized_response"',
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
     "joint of 2 by 3": f'kind = "joint"\nof = ["few{{number}}", "more{{number}}"]\n{_SOURCES}',
     "vector, l2": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
-    "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"',
+    "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"',
+    "vector, codewords": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"',
 }
 
 
@@ -138,6 +143,7 @@ _FLEETS: dict[str, tuple[Fleet, Fleet]] = {
     "number": (_equal(range(61)), _skewed([0, 5, 60], 14, 5, 1)),
     "count": (_equal(range(21)), _skewed([0, 3, 20], 14, 5, 1)),
     "distribution": (_equal([0.5, 1.5, 2.5, 3.5]), _skewed([0.5, 1.5, 3.5], 14, 5, 1)),
+    "text": (_equal(["a", "b", _LETTERS, "d"]), _skewed([_LETTERS, "a"], 19, 1)),
     "tree": (_equal(_LEAVES), _skewed(_LEAVES, 6, 3, 1)),
     "4 flags": (_equal([[flag for place, flag in enumerate("abcd") if bits >> place & 1] for bits in range(16)]),
                 _skewed([[], ["a"], ["a", "b"]], 6, 3, 1)),
@@ -207,7 +213,7 @@ def exactly(case: Case, reports: int) -> list[Measured] | None:
     found = _counted(case.metric)
     if found is None:
         return None
-    own = reports // len(case.metric.columns)
+    own = reports if combines(case.metric) else reports // len(case.metric.columns)
     rows = linear(case.metric, _nothing(case.metric), CONFIDENCE)
     measured = []
     for row, heading, true in zip(rows.rows, rows.headings, true_rows(case, reports, rows), strict=True):
@@ -237,7 +243,7 @@ def _intervals(p: float, q: float, reports: int) -> tuple[_Floats, _Floats]:
 def _counted(metric: Metric) -> Frequencies | None:
     """The chances of a metric each of whose rows is decided by one count out of all reports."""
     mechanism, counters = metric.columns[0].mechanism, _nothing(metric)[0]
-    if isinstance(metric.kind, Boolean | Category | Flags | Set):
+    if isinstance(metric.kind, Boolean | Category | Flags | Set | Text):
         return frequencies(mechanism, counters)
     if isinstance(metric.kind, Quantity):
         found = means(mechanism, counters)
@@ -340,12 +346,15 @@ def _spread(case: Case, reports: int) -> _Floats:
     unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
     times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
     mechanism = metric.columns[0].mechanism
-    if isinstance(mechanism, Gaussian | VectorLaplace):
+    if isinstance(mechanism, Gaussian | VectorLaplace | Codewords):
         assert isinstance(metric.kind, Vector)
         step = float(metric.kind.clip) / metric.kind.grid
-        entries = step * twins.inputs(mechanism, [chosen for _, chosen in cells])
-        chances = np.array(list(cells.values()))
-        variance = chances @ entries**2 - (chances @ entries) ** 2 + step**2 * mechanism.variance
+        inputs = twins.inputs(mechanism, [chosen for _, chosen in cells])
+        chances, entries = np.array(list(cells.values())), step * inputs
+        noise: _Floats | float = step**2 * mechanism.variance
+        if isinstance(mechanism, Codewords):
+            noise = chances @ moments(mechanism, inputs)[1] * (step * mechanism.bound / mechanism.reach / LENGTH) ** 2
+        variance = chances @ entries**2 - (chances @ entries) ** 2 + noise
     else:
         payloads = payloads_of(mechanism)
         chances = sum(
@@ -363,7 +372,7 @@ def endless(case: Case, reports: int, generator: np.random.Generator) -> Iterato
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
     cells = cells_of(case)
-    if any(isinstance(mechanism.shape, Integers) for mechanism in mechanisms):
+    if any(isinstance(mechanism.shape, Integers | Codeword) for mechanism in mechanisms):
         yield from _vectors(mechanisms[0], cells, reports, generator)
     chances, adding = [], []
     for place, mechanism in enumerate(mechanisms):
@@ -462,12 +471,22 @@ def _vectors(
     at_once = min(max(1, _HELD // (4 * reports)), _AT_ONCE)
     while True:
         which = generator.choice(len(chances), p=chances / chances.sum(), size=at_once * reports)
-        entries = twins.draw(mechanism, inputs[which], generator).view("<i4").astype(np.int64)
-        shape = mechanism.shape
-        assert isinstance(shape, Integers)
-        entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
-        squares = entries * entries
-        parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0)
-                 for part in (entries, squares & _LIMB, squares >> 32)]  # fmt: skip
+        if isinstance(mechanism, Codewords):
+            entries = named(mechanism, inputs[which], generator)
+            summed = [entries, entries * entries]
+        else:
+            entries = _noisy(mechanism, inputs[which], generator)
+            squares = entries * entries
+            summed = [entries, squares & _LIMB, squares >> 32]
+        parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0) for part in summed]
         for each in np.hstack(parts):
             yield [np.concatenate([[reports], each])]
+
+
+def _noisy(mechanism: Mechanism, inputs: _Ints, generator: np.random.Generator) -> _Ints:
+    """Entries with noise, as they are counted."""
+    entries = twins.draw(mechanism, inputs, generator).view("<i4").astype(np.int64)
+    shape = mechanism.shape
+    assert isinstance(shape, Integers)
+    entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
+    return entries

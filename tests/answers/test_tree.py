@@ -19,9 +19,9 @@ DEVICES = dict(zip(PATHS, [900, 40, 0, 1_500, 7, 53], strict=True))
 VALUES = [leaf for leaf, count in DEVICES.items() for _ in range(count)]
 
 
-def metric(epsilon: float = 1.0) -> Metric:
+def metric(epsilon: float = 1.0, more: str = "") -> Metric:
     """A ragged tree."""
-    return asked("tree", f"paths = {PATHS}\nepsilon = {epsilon}".replace("'", '"'))
+    return asked("tree", f"paths = {PATHS}\nepsilon = {epsilon}\n".replace("'", '"') + more)
 
 
 def simulated(own: Metric, seed: int) -> list[NDArray[np.int64]]:
@@ -32,6 +32,13 @@ def simulated(own: Metric, seed: int) -> list[NDArray[np.int64]]:
 def fitted(own: Metric, found: Estimate) -> dict[RowId, float | None]:
     """The consistent view."""
     return dict(zip(found.ids, consistent(own, found), strict=True))
+
+
+def devices_of(own: Metric, found: Estimate) -> dict[str, int]:
+    """The whole numbers of the consistent view, by node."""
+    numbers = {where.key: number for where, number in fitted(own, found).items() if where.series == "devices"}
+    assert all(number is not None and number == int(number) >= 0 for number in numbers.values())
+    return {node: int(number or 0) for node, number in numbers.items()}
 
 
 def test_a_row_a_node_below_its_parent() -> None:
@@ -124,6 +131,61 @@ def test_what_is_known_of_nodes_is_kept_and_all_else_fits_it() -> None:
     assert devices["west"] == 950 + devices["west/f"]
     assert devices["west"] + devices["north"] == len(VALUES)
     assert list(whole_numbers(found).values()) == consistent(own, found)[9:]
+
+
+KNOWN = 'known = { west = 0.384, south = 0, "west/c" = 0.3812, "west/c/d" = 0.36 }\n'
+
+
+def test_what_a_collection_knows_of_nodes_is_in_the_consistent_view() -> None:
+    """Of all reports, in whole numbers that fit together however many there are; of a segment where nobody is."""
+    own = metric(more=KNOWN)
+    for seed, leave_out in ((1, 0), (2, 7), (3, 333)):
+        counters = simulate(own, VALUES[leave_out:], np.random.default_rng(seed))
+        found = answer(own, counters)
+        devices = devices_of(own, found)
+        for node, share in dict(own.kind.known).items():  # type: ignore[attr-defined]
+            assert abs(devices[node] - float(share) * found.reports) <= 1
+        sums: Counter[str] = Counter()
+        for row in found.series[1].rows:
+            sums[row.parent] += devices[row.key]
+        assert sums.pop("") == found.reports
+        assert all(total == devices[node] for node, total in sums.items())
+        part = dict(zip(found.ids, consistent(own, found, part=True), strict=True))
+        assert list(part.values())[9:] == list(whole_numbers(found, {"south": 0}).values())
+
+
+def test_shares_that_are_known_add_up_to_whole_numbers() -> None:
+    """Thirds of a hundred: every leaf is known, and they are a hundred."""
+    own = asked(
+        "tree",
+        'paths = ["a/x", "a/y", "b"]\nepsilon = 1\nknown = { a = 0.67, "a/x" = 0.335, "a/y" = 0.335, b = 0.33 }',
+    )
+    found = answer(own, simulate(own, ["a/x"] * 34 + ["a/y"] * 33 + ["b"] * 34, np.random.default_rng(1)))
+    devices = devices_of(own, found)
+    assert devices["a"] == devices["a/x"] + devices["a/y"] == 101 - devices["b"]
+    assert all(abs(devices[node] - 101 * share) <= 1 for node, share in (("a", 0.67), ("a/x", 0.335), ("b", 0.33)))
+
+
+def test_where_totals_are_known_no_level_is_farther_from_the_truth() -> None:
+    """Of a hierarchy of mostly empty leaves, where what may not be negative is biased upwards: no error at the first
+    level, which is known, and less than half of the squared error below it (60 fleets; 6 standard errors)."""
+    paths = [f"{first}/{second}" for first in "abcd" for second in range(12)]
+    devices = {"a/0": 700, "a/1": 200, "b/1": 60, "c/1": 30, "d/1": 10}
+    values = [leaf for leaf, count in devices.items() for _ in range(count)]
+    text = f"paths = {paths}\nepsilon = 1\nknown = {{ a = 0.9, b = 0.06, c = 0.03, d = 0.01 }}"
+    own = asked("tree", text.replace("'", '"'))
+    gains: list[float] = []
+    true = truth(own, values)
+    for seed in range(60):
+        found = answer(own, simulate(own, values, np.random.default_rng(2_000 + seed)))
+        ids = [RowId("devices", row.key) for row in found.series[1].rows]
+        raw = np.array([found.row(where).value - true[where] for where in ids])
+        view = devices_of(own, found)
+        known = np.array([view[where.key] - true[where] for where in ids])
+        inner = np.array(["/" not in where.key for where in ids])
+        assert not known[inner].any()
+        gains.append(float(np.mean(raw[~inner] ** 2 / 2 - known[~inner] ** 2)))
+    assert np.mean(gains) > 6 * np.std(gains) / np.sqrt(len(gains))
 
 
 def test_what_cannot_be_known_is_refused() -> None:

@@ -206,7 +206,16 @@ def test_a_type_checker_finds_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(CHECKED)
     for number, line in enumerate(WRONG):
         (tmp_path / f"wrong{number}.py").write_text(CHECKED + f"    {line}\n")
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache" / "tests"), "."]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--warn-unreachable",
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+        ".",
+    ]
     ran = subprocess.run(
         command, capture_output=True, text=True, cwd=tmp_path, env={"MYPYPATH": str(ROOT / "client"), "PATH": "/bin"}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 
 import numpy as np
 import pytest
@@ -61,6 +62,17 @@ class Dense:
         pairs = zip(self.members, self.levels, strict=True)
         return Fit(self.tree, [level._replace(values=members @ self.leaves) for members, level in pairs])
 
+    def moved(self, weights: Floats, share: float) -> Dense:
+        """The same tree with this share of the devices in some leaves; inside and outside they spread as they do."""
+        other, inside = copy(self), float(weights @ self.leaves)
+        other.leaves = self.leaves * np.where(weights > 0, share / inside, (1 - share) / (1 - inside))
+        return other
+
+    def more(self, times: int) -> None:
+        """So many times as many reports of each level."""
+        self.levels = [level._replace(reports=level.reports * times) for level in self.levels]
+        self._inverse = self._inverse / times
+
     def variance(self, weights: Floats) -> tuple[float, float]:
         """Of a sum over the leaves: in all, and of what devices are."""
         whole, kept = 0.0, 0.0
@@ -114,6 +126,29 @@ def test_variances_are_those_of_the_exact_covariance(dense: Dense) -> None:
     weights = np.random.default_rng(3).normal(size=(size, 4))
     expected = [dense.variance(own) for own in weights.T]
     _assert_same(fit.weighted(weights), expected)
+
+
+def test_ends_are_where_the_estimate_is_so_many_exact_errors_away(dense: Dense) -> None:
+    """Errors of the share that is believed there, of as many devices inside and outside as it says, spread as they
+    are; of nodes, of all leaves before one, and of sums over some leaves. So many reports that how they spread is
+    known, and so many errors that ends are far off."""
+    reach, size, times = 2e4, dense.tree.sizes[-1], 10**8
+    dense.more(times)
+    fit = dense.true()
+    some = (np.random.default_rng(5).random((size, 3)) < 0.5).astype(np.float64)
+    asked = [(fit.nodes(level, np.arange(len(members))), members) for level, members in enumerate(dense.members)]
+    asked += [(fit.below(np.arange(1, size)), np.tril(np.ones((size, size)), -1)[1:]), (fit.weighted(some), some.T)]
+    looked = 0
+    for spread, readings in asked:
+        for value, weights, *ends in zip(spread.values, readings, *spread.ends(reach), strict=True):
+            if not 0.05 < value < 0.95:
+                continue
+            for end in ends:
+                looked += 1
+                assert abs(end - value) > 0.01
+                moved = dense.moved(weights, end).variance(weights)[0]
+                assert abs(end - value) == pytest.approx(reach * math.sqrt(moved), rel=0.02)
+    assert looked >= 4
 
 
 def _assert_same(found: Spread, expected: list[tuple[float, float]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -78,6 +79,38 @@ def test_siblings_are_side_by_side_and_leaves_are_carried_down() -> None:
 def test_what_is_no_hierarchy_is_said(paths: str, complaint: str) -> None:
     """A leaf with something below it, levels that split nothing, names that are none."""
     assert refused("tree", f"paths = {paths}\nepsilon = 1") == [complaint]
+
+
+@pytest.mark.parametrize(
+    ("known", "complaint"),
+    [
+        ("{ east = 0.5 }", "has no node 'east'"),
+        ("{ west = 1.5 }", "a share of all devices is from 0 to 1, not 1.5"),
+        ("{ west = -0.5 }", "a share of all devices is from 0 to 1, not -0.5"),
+        ("{ west = 0.7, north = 0.4 }", "all of it is known to be 1, and what is known below it 1.1"),
+        ('{ west = 0.2, "west/c" = 0.3 }', "'west' is known to be 0.2, and what is known below it 0.3"),
+        (
+            '{ north = 0.5, "north/a" = 0.1, "north/b" = 0.3 }',
+            "'north' is known to be 0.5, and what is known below it 0.4",
+        ),
+        ("{ west = 0.5, north = 0.3, south = 0.1 }", "all of it is known to be 1, and what is known below it 0.9"),
+        ('{ west = "half" }', "must be a number, not 'half'"),
+        ("0.5", "must be a table, not 0.5"),
+    ],
+)
+def test_what_can_not_be_known_of_nodes_is_said(known: str, complaint: str) -> None:
+    """Nodes that are not there, shares that are none, and parts that are more than the whole, or less where there is
+    nothing else."""
+    assert refused("tree", f"{LISTED}known = {known}") == [f"one.known: {complaint}"]
+
+
+def test_what_is_known_of_nodes_is_part_of_the_question() -> None:
+    """A table of shares, as they are written; without one nothing is said of it: a collection stays what it is."""
+    assert "known" not in listed().parameters()
+    kind = listed('known = { west = 0.6, "west/c" = 0.1, south = 0 }')
+    assert kind.parameters()["known"] == {"west": "3/5", "west/c": "1/10", "south": "0"}
+    every = listed('known = { west = 0.6, "north/a" = 0.1, "north/b" = 0.2, south = 0.1 }')
+    assert dict(every.known)["west"] == Fraction(3, 5)
 
 
 def test_a_device_takes_the_path_of_a_leaf_and_nothing_else() -> None:

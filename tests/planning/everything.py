@@ -38,6 +38,7 @@ KINDS = (
         'kind = "tree"\npaths = ["north/a", "north/b", "south", "west/c/d", "west/c/e", "west/f"]',
         ["north/b", "south", "west/c/d"],
     ),
+    Asked("word", 'kind = "text"', ["one", "two words", "日本語", "x" * 99]),
     Asked("both", 'kind = "joint"\nof = ["few", "yes"]', [{"few": "a", "yes": True}, {"few": "c", "yes": False}]),
     Asked(
         "paired",

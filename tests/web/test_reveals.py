@@ -22,6 +22,7 @@ KINDS_PARAMETERS = {
     "distribution": "range = [0, 10]\nbuckets = 5",
     "flags": 'flags = ["a", "b"]',
     "set": 'values = ["a", "b", "c"]\nmax_items = 2',
+    "text": "",
     "tree": 'paths = ["a/x", "a/y", "b"]',
     "joint": 'of = ["a", "b"]\n[metrics.a]\nkind = "boolean"\ndescription = "A"\nepsilon = 1\n'
     '[metrics.b]\nkind = "boolean"\ndescription = "B"\nepsilon = 1',

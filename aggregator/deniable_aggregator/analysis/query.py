@@ -302,7 +302,7 @@ def chosen(metric: Metric, whole: Estimate, query: Query) -> tuple[Estimate, lis
     """Of an answer the series that are asked for, the largest rows of each or all; for each row its value in the
     consistent view, where there is one; and how many rows each series has."""
     named = whole.told(query.series, query.asked).keys
-    fitted = iter(consistent(metric, whole))
+    fitted = iter(consistent(metric, whole, part=bool(query.segment)))
     series, fits, counts = [], [], []
     for own in whole.series:
         pairs = [(row, next(fitted)) for row in own.rows]

@@ -22,15 +22,17 @@ from deniable_aggregator.answers.joint import JointRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
+from deniable_aggregator.answers.text import CANDIDATES, TextRoom
 from deniable_aggregator.answers.tree import DEVICES, TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
 from deniable_aggregator.estimators import Target
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
-    "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row",
-    "RowId", "Series", "Target", "anew", "answer", "apart", "by_size", "check_asked", "combines", "consistent",
-    "ends", "every_series", "headings", "leading", "quantile_key", "row_count", "share_key", "shared", "truth",
+    "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
+    "Room", "Row", "RowId", "Series", "Target", "anew", "answer", "apart", "by_size", "check_asked", "combines",
+    "consistent", "ends", "every_series", "headings", "leading", "quantile_key", "row_count", "share_key", "shared",
+    "truth",
     "values_vary", "view",
 ]  # fmt: skip
 
@@ -46,6 +48,7 @@ ROOMS: dict[str, Room] = {
         FlagsRoom(),
         JointRoom(),
         SetRoom(),
+        TextRoom(),
         TreeRoom(),
         VectorRoom(),
     )
@@ -141,9 +144,11 @@ def leading(metric: Metric, found: Estimate) -> RowId:
     return _room(metric).leading(metric, found)
 
 
-def consistent(metric: Metric, found: Estimate) -> list[float | None]:
-    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit."""
-    return _room(metric).consistent(metric, found)
+def consistent(metric: Metric, found: Estimate, part: bool = False) -> list[float | None]:
+    """For each row what it would be if it fitted the others; None where nothing is known, or nothing to fit. Of all
+    devices more may be known than of a `part` of them, such as a segment."""
+    room = _room(metric)
+    return room.consistent_part(metric, found) if part else room.consistent(metric, found)
 
 
 def shared(metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]) -> NDArray[np.float64]:

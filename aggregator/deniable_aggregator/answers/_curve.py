@@ -3,9 +3,9 @@
 words:
   boundary   where a bucket begins, by its place; the last one is where the last bucket ends
   shown      the curve made monotone, on which the values of quantiles lie
-  exact      the standard error of a boundary from the exact covariance
+  exact      of a boundary, the interval from the exact covariance
   known      what rows would say if all values were known: asked for one by one, as there is no end of them
-  near       boundaries whose interval ends so near to a quantile's share that only the exact error decides which side
+  near       boundaries whose interval ends so near to a quantile's share that only the exact one decides which side
              of it they are on; for the others a rough one is enough
 """
 
@@ -23,12 +23,11 @@ from deniable.kinds import Distribution
 from deniable_aggregator.answers._asking import quantile, share_range
 from deniable_aggregator.answers._estimate import RowId
 from deniable_aggregator.consistency import monotone
-from deniable_aggregator.estimators import Fit, Spread
+from deniable_aggregator.estimators import Fit
 
 __all__ = ["Curve", "Known"]
 
 _Floats = NDArray[np.float64]
-_Places = NDArray[np.intp]
 
 _FEW = 256
 """So many boundaries all have exact errors."""
@@ -57,18 +56,9 @@ class Curve:
         inner = monotone(self.shares[1:-1])
         return np.concatenate([[0.0], inner, [1.0]])
 
-    def spread(self, boundaries: _Places) -> Spread:
-        """How uncertain the curve is at some boundaries; certain at both ends."""
-        inner = (boundaries > 0) & (boundaries < self.kind.buckets)
-        variances, kept = np.zeros((2, len(boundaries)))
-        if inner.any():
-            variances[inner], kept[inner] = self.fit.below(boundaries[inner])
-        return Spread(variances, kept)
-
     def quantiles(self, shares: Sequence[float]) -> list[tuple[float, float, float]]:
         """For each share the value that so many devices are below, and the ends of its interval."""
-        errors = self.reach * self._errors(shares)
-        highest, lowest = self.shares + errors, self.shares - errors
+        lowest, highest = self._band(shares)
         found = []
         for share in shares:
             first = int(np.argmax(highest[1:] >= share))
@@ -95,19 +85,21 @@ class Curve:
             low, high = (part, high) if cubic < wanted else (low, part)
         return self.kind.boundary(end - 1) + high * self.kind.width
 
-    def _errors(self, shares: Sequence[float]) -> _Floats:
-        """The standard error of every boundary: exact wherever an interval of one of the shares may end."""
-        count = self.kind.buckets
-        if count <= _FEW:
-            return np.sqrt(self.spread(np.arange(count + 1)).variances)
-        sampled = np.unique(np.linspace(1, count - 1, _SAMPLED).astype(np.intp))
-        rough = np.append(np.sqrt(self.fit.rough()), 0.0)
-        exact = np.sqrt(self.spread(sampled).variances)
-        errors: _Floats = rough * np.interp(np.arange(count + 1), sampled, exact / rough[sampled])
-        off = np.abs(np.abs(self.shares[:, np.newaxis] - np.array(shares)) - self.reach * errors[:, np.newaxis])
-        near = np.flatnonzero((off <= _OFF * self.reach * errors[:, np.newaxis]).any(axis=1))
-        errors[near] = np.sqrt(self.spread(near).variances)
-        return errors
+    def _band(self, shares: Sequence[float]) -> tuple[_Floats, _Floats]:
+        """The ends of every boundary's interval: exact wherever one of the shares may be an end."""
+        count, near = self.kind.buckets, np.arange(1, self.kind.buckets)
+        band = np.stack([self.shares, self.shares])
+        if count > _FEW:
+            sampled = np.unique(np.linspace(1, count - 1, _SAMPLED).astype(np.intp))
+            rough, exact = np.append(np.sqrt(self.fit.rough()), 0.0), self.fit.below(sampled).ends(self.reach)
+            errors = [(each - self.shares[sampled]) / rough[sampled] for each in exact]
+            off = rough * np.stack([np.interp(np.arange(count + 1), sampled, each) for each in errors])
+            band = band + off
+            away = np.abs(band[..., np.newaxis] - np.array(shares))
+            near = near[(away <= _OFF * np.abs(off[..., np.newaxis])).any(axis=(0, 2))[1:-1]]
+        if len(near):
+            band[:, near] = self.fit.below(near).ends(self.reach)
+        return band[0], band[1]
 
 
 def _slope(rise: float, other: float) -> float:

@@ -130,6 +130,10 @@ class Room(ABC):
             fitted += [None if np.isnan(value) else value for value in own.tolist()]
         return fitted
 
+    def consistent_part(self, metric: Metric, found: Estimate) -> list[float | None]:
+        """The same of an answer about a part of the devices, of which less may be known than of all."""
+        return self.consistent(metric, found)
+
     def leading(self, metric: Metric, found: Estimate) -> RowId:  # noqa: ARG002
         """The row that stands for the whole answer: of the first series that has any the first, of shares the
         largest. Without any row its key is empty."""

@@ -33,7 +33,7 @@ from deniable_aggregator.answers._curve import Curve, Known
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.consistency import monotone
-from deniable_aggregator.estimators import Target, Tree, expected, fit
+from deniable_aggregator.estimators import Spread, Target, Tree, expected, fit
 
 __all__ = ["DistributionRoom", "tree_of"]
 
@@ -204,7 +204,7 @@ class _Told:
         if heading.name == QUANTILES:
             share = quantile(row.key)
             ends = np.array([kind.bucket(place) for place in (row.low, row.value, row.high)])
-            variances = self._curve.spread(np.clip(ends, 1, kind.buckets - 1)).variances
+            variances = self._curve.fit.below(np.clip(ends, 1, kind.buckets - 1)).variances
             return share * (1 - share) / (self.reports * float(variances.min()))
         if heading.measure is Measure.SHARE:
             nearest = min(max(row.low, 0.5), row.high)
@@ -233,9 +233,7 @@ class _Told:
         if level is None or tuple(keys) != self._kind.names(level):
             yield from self._ranges(keys)
             return
-        errors = np.sqrt(fitted.nodes(level, np.arange(len(keys))).variances)
-        for key, value, error in zip(keys, fitted.shares[level].tolist(), errors.tolist(), strict=True):
-            yield self._share(key, value, (value, error), (value, error))
+        yield from self._shares(keys, fitted.nodes(level, np.arange(len(keys))))
 
     def _boundaries(self, keys: Sequence[str]) -> Iterator[Row]:
         """The curve, at boundaries of buckets."""
@@ -243,9 +241,7 @@ class _Told:
             return
         start, width = self._kind.boundary(0), self._kind.width
         places = np.rint((np.array(keys, dtype=np.float64) - start) / width).astype(np.intp)
-        values, errors = self._curve.shares[places], np.sqrt(self._curve.spread(places).variances)
-        for key, value, error in zip(keys, values.tolist(), errors.tolist(), strict=True):
-            yield self._share(key, value, (value, error), (value, error))
+        yield from self._shares(keys, self._curve.fit.below(places))
 
     def _ranges(self, keys: Sequence[str]) -> Iterator[Row]:
         """Shares of ranges. One that begins or ends within a bucket has some part of what is in it: an interval
@@ -253,12 +249,19 @@ class _Told:
         if not keys:
             return
         weights = np.array([own for key in keys for own in self._weights(*share_range(key))]).T
-        values = (weights.T @ self._curve.fit.shares[-1]).tolist()
-        errors = np.sqrt(self._curve.fit.weighted(weights).variances).tolist()
-        ends = list(zip(values, errors, strict=True))
-        for place, key in enumerate(keys):
-            inner, middle, outer = ends[3 * place : 3 * place + 3]
-            yield self._share(key, middle[0], inner, outer)
+        none, part, every = (
+            list(self._shares(keys, self._curve.fit.weighted(own)))
+            for own in np.moveaxis(weights.reshape(len(weights), -1, 3), 2, 0)
+        )
+        for least, row, most in zip(none, part, every, strict=True):
+            yield Row(row.key, row.value, least.low, most.high, max(least.std_error, most.std_error))
+
+    def _shares(self, keys: Sequence[str], spread: Spread) -> Iterator[Row]:
+        """The rows of readings that are shares."""
+        ends = np.clip(spread.ends(self._curve.reach), 0.0, 1.0).tolist()
+        numbers = zip(spread.values.tolist(), *ends, np.sqrt(spread.variances).tolist(), strict=True)
+        for key, row in zip(keys, numbers, strict=True):
+            yield Row(key, *row)
 
     def _weights(self, low: float, high: float) -> tuple[_Floats, _Floats, _Floats]:
         """Of each bucket whether it lies in a range, by how much, and whether any of it does."""
@@ -287,12 +290,6 @@ class _Told:
         for name in names:
             value, low, high, span = told[name]
             yield _within(name, value, low - width / 2, high + width / 2, span, reach)
-
-    def _share(self, key: str, value: float, inner: tuple[float, float], outer: tuple[float, float]) -> Row:
-        """The row of a share that is no less than one reading, and no more than another one: values and errors."""
-        reach = self._curve.reach
-        low, high = inner[0] - reach * inner[1], outer[0] + reach * outer[1]
-        return Row(key, value, min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0), max(inner[1], outer[1]))
 
 
 def _within(key: str, value: float, low: float, high: float, span: tuple[float, float], reach: float) -> Row:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import Tree as Kind
+from deniable.kinds.tree import BETWEEN, nearest_known
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.answers._shares import SHARES
@@ -32,6 +34,8 @@ _Floats = NDArray[np.float64]
 
 DEVICES = "devices"
 """The series of whole numbers."""
+_WHOLE = 10**9
+"""Shares are fitted as so many parts of all devices, of which whole numbers are known."""
 _HEADINGS = (Heading(SHARES, Measure.SHARE), Heading(DEVICES, Measure.TOTAL, "devices"))
 
 
@@ -51,9 +55,7 @@ class TreeRoom(Room):
         meant, an interval has to account for sampling."""
         shape = _shape(_kind(metric))
         fitted = fit([column.mechanism for column in metric.columns], shape.tree, counters)
-        values, errors = shape.read(fitted)
-        reach = NormalDist().inv_cdf((1 + confidence) / 2) * errors
-        low, high = np.clip(values - reach, 0, 1), np.clip(values + reach, 0, 1)
+        values, errors, low, high = shape.read(fitted, NormalDist().inv_cdf((1 + confidence) / 2))
         if not fitted.reports:
             values, errors, low, high = (np.full(len(values), each) for each in (math.nan, math.nan, 0.0, 1.0))
         series = []
@@ -101,17 +103,40 @@ class TreeRoom(Room):
             [varying(row, 0.0, 1.0) if own else math.inf for row, own in zip(found.rows, shares, strict=True)]
         )
 
-    def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:  # noqa: ARG002
-        """Whole numbers of devices, and what share of the reports these are. Where shares alone are told, as of a
-        weighted answer: the nearest ones of which none is negative, and that add up."""
-        if not _is_known(found):
-            return [None] * len(found.rows)
-        if [series.heading.name for series in found.series] == [SHARES]:
-            tree, values, weights = _fitting(found.rows)
-            whole = np.array([1, *[-1] * len(found.rows)])
-            return [*map(float, nonnegative(tree, values, weights, whole)[1:])]
-        devices = whole_numbers(found).values()
-        return [*(own / found.reports for own in devices), *map(float, devices)]
+    def consistent(self, metric: Metric, found: Estimate) -> list[float | None]:
+        """Whole numbers of devices, and what share of the reports these are, with what is known of nodes.
+
+        Where shares alone are told, as of a weighted answer: the nearest that add up, and of which none is negative.
+        """
+        return _fitted(found, dict(_kind(metric).known))
+
+    def consistent_part(self, metric: Metric, found: Estimate) -> list[float | None]:
+        """The same; of a part of the devices no more is known than where nobody is."""
+        return _fitted(found, {node: share for node, share in _kind(metric).known if not share})
+
+
+def _fitted(found: Estimate, known: Mapping[str, Fraction]) -> list[float | None]:
+    if not _is_known(found):
+        return [None] * len(found.rows)
+    if [series.heading.name for series in found.series] == [SHARES]:
+        totals = _apportioned(known, _WHOLE)
+        tree, values, weights = _fitting(found.rows)
+        given = np.array([_WHOLE, *(totals.get(row.key, -1) for row in found.rows)])
+        return [*map(float, nonnegative(tree, _WHOLE * values, weights, given)[1:] / _WHOLE)]
+    devices = whole_numbers(found, _apportioned(known, found.reports)).values()
+    return [*(own / found.reports for own in devices), *map(float, devices)]
+
+
+def _apportioned(known: Mapping[str, Fraction], whole: int) -> dict[str, int]:
+    """How many of a whole the nodes are whose shares are known, so that all of it fits together: the whole is a line,
+    on which each node has a piece of its parent's, and the ends of pieces are rounded."""
+    used, found = {"": Fraction(0)}, {}
+    for node in sorted(known, key=lambda node: node.count(BETWEEN)):
+        above = nearest_known(node, known)
+        start, end = used[above], used[above] + known[node]
+        used[above], used[node] = end, start
+        found[node] = round(whole * end) - round(whole * start)
+    return found
 
 
 def whole_numbers(found: Estimate, known: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -171,14 +196,15 @@ class _Shape(NamedTuple):
     rows: tuple[tuple[int, ...], ...]
     """and where they are among all nodes."""
 
-    def read(self, fitted: Fit) -> tuple[_Floats, _Floats]:
-        """The share of every node, and its standard error."""
-        values, errors = np.empty(len(self.nodes)), np.empty(len(self.nodes))
+    def read(self, fitted: Fit, reach: float) -> _Floats:
+        """The share of every node, its standard error, and the ends of its interval."""
+        found = np.empty((4, len(self.nodes)))
         for level, (places, rows) in enumerate(zip(self.places, self.rows, strict=True)):
             own = np.array(places, dtype=np.intp)
-            values[list(rows)] = fitted.shares[level][own]
-            errors[list(rows)] = np.sqrt(fitted.nodes(level, own).variances)
-        return values, errors
+            spread = fitted.nodes(level, own)
+            found[:, list(rows)] = fitted.shares[level][own], np.sqrt(spread.variances), *spread.ends(reach)
+        found[2:] = np.clip(found[2:], 0, 1)
+        return found
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,8 @@ A file has what its mechanism can estimate, each as a function of the mechanism 
   ranks         how often each place of an order occurs, and which is the mean
   entries       what each entry of a vector is on average
 
-What kinds of several columns make of them is here as well: `fit`, one tree out of what is told of its levels.
+What kinds of several columns make of them is here as well: `fit`, one tree out of what is told of its levels, and
+`discovered`, the words that stand out of what is told of their cells.
 
 The file of a wrapper has `through` in place of `frequencies`: it takes what the wrapped mechanism's file makes of the
 counters. docs/adding.md walks through adding one.
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.estimators import (
     bitwise_response,
+    codewords,
     exponential,
     gaussian,
     hybrid,
@@ -41,20 +43,26 @@ from deniable_aggregator.estimators import (
 from deniable_aggregator.estimators._association import Association, association
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
-from deniable_aggregator.estimators._levels import Fit, Spread, Told, Tree, told
+from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
 from deniable_aggregator.estimators._means import Means, OneBit
 from deniable_aggregator.estimators._ranks import Ranks, Shares
+from deniable_aggregator.estimators._readings import Spread
 from deniable_aggregator.estimators._tables import Conditionals, Sums, Table
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
+from deniable_aggregator.estimators._words import FALSE, Cells, Found, Listed, discovered, found_of, seen_from
 
 __all__ = [
+    "FALSE",
     "ROOMS",
     "Association",
+    "Cells",
     "Conditionals",
     "Entries",
     "Fit",
+    "Found",
     "Frequencies",
+    "Listed",
     "Means",
     "OneBit",
     "Ranks",
@@ -66,12 +74,15 @@ __all__ = [
     "Told",
     "Tree",
     "association",
+    "discovered",
     "entries",
     "expected",
     "fit",
+    "found_of",
     "frequencies",
     "means",
     "ranks",
+    "seen_from",
     "simultaneous",
     "table",
 ]
@@ -92,6 +103,7 @@ ROOMS: dict[str, ModuleType] = {
         pad_and_sample,
         gaussian,
         vector_laplace,
+        codewords,
     )
 }
 """The file of every mechanism, by its name."""

@@ -39,17 +39,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.mechanisms import Mechanism, Supporting
-from deniable_aggregator.estimators._frequencies import GRAIN, Frequencies
+from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._readings import SUMS, Chances, Spread
 
-__all__ = ["Fit", "Spread", "Told", "Tree", "told"]
+__all__ = ["Fit", "Told", "Tree", "told"]
 
 _Floats = NDArray[np.float64]
 _Places = NDArray[np.intp]
 
 _FEWEST = 1e-9
 """Reports of a level that nobody has answered: all that it would say is then as good as unknown."""
-_LEAST = 0.5
-"""The part of the variance without any devices that a variance has at least: shares are known with noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +111,6 @@ def told(mechanism: Mechanism, found: Frequencies) -> Told:
     assert isinstance(mechanism, Supporting)
     values = found.values if found.reports else np.zeros(len(found.supports))
     return Told(found.reports, values, found.p, found.q, *map(float, mechanism.both))
-
-
-class Spread(NamedTuple):
-    """How uncertain readings are."""
-
-    variances: _Floats
-    """Of each, about the population that the devices are a sample of."""
-    kept: _Floats
-    """The part of it that is of what the devices are, and would be without noise."""
 
 
 class Fit:
@@ -187,11 +177,11 @@ class Fit:
 
     def nodes(self, level: int, places: _Places) -> Spread:
         """Of the shares of nodes of one level."""
-        return self._spread(self._sums(level, places, below=False))
+        return self._read(level, places, below=False)
 
     def below(self, places: _Places) -> Spread:
         """Of the shares of all leaves before each of some."""
-        return self._spread(self._sums(len(self.levels) - 1, places, below=True))
+        return self._read(len(self.levels) - 1, places, below=True)
 
     def weights(self, weights: _Floats) -> list[_Floats]:
         """For each level, how much its nodes count for sums over the leaves with weights: a reading a column."""
@@ -207,47 +197,42 @@ class Fit:
         return found
 
     def weighted(self, weights: _Floats) -> Spread:
-        """Of sums over the leaves with weights: one reading a column."""
-        sums = np.empty((weights.shape[1], len(self.levels), 4))
-        for place, (counts, shares) in enumerate(zip(self.weights(weights), self.shares, strict=True)):
-            squares = counts**2
-            sums[:, place] = np.stack([squares.sum(0), counts.sum(0), shares @ counts, shares @ squares], axis=1)
-        return self._spread(sums)
+        """Of sums over the leaves with weights: one reading a column. Where weights are from 0 to 1, it is the share
+        of devices that are so often in a leaf."""
+        sums = np.empty((2, weights.shape[1], len(self.levels), SUMS))
+        devices, leaves = weights * self.shares[-1][:, np.newaxis], np.ones((len(weights), 1))
+        inner, counts = weights, self.weights(weights)
+        for place in range(len(self.levels) - 1, -1, -1):
+            own, shares, part = counts[place], self.shares[place][:, np.newaxis], inner / leaves
+            for found, share, often in ((sums[0], shares, np.ones(own.shape)), (sums[1], devices, part)):
+                parts = (often * own**2, often * own, share * own, share * own**2, often)
+                found[:, place] = np.stack([each.sum(axis=0) for each in parts], axis=1)
+            devices, inner, leaves = (self.tree.added(place, each) for each in (devices, inner, leaves))
+        return Spread(self._chances, weights.T @ self.shares[-1], *sums)
 
-    def _spread(self, sums: _Floats) -> Spread:
-        squares, total, mean, own = np.moveaxis(sums, -1, 0)
-        p, q, near, far, reports = (
-            np.array(column)
-            for column in zip(
-                *((each.p, each.q, each.own_and_other, each.two_others, max(each.reports, _FEWEST))
-                  for each in self.levels), strict=True)
-        )  # fmt: skip
-        rate = p - q
-        empty = q * squares + far * (total**2 - squares)
-        second = empty + rate * own + 2 * near * (total * mean - own) + 2 * far * (own - total * mean)
-        variances = second - (q * total + rate * mean) ** 2
-        variances = np.maximum(variances, _LEAST * (empty - (q * total) ** 2))
-        variances = (variances + GRAIN * squares / np.maximum(reports, 1)) / rate**2
-        kept = np.clip(own - mean**2, 0, variances)
-        return Spread((variances / reports).sum(axis=1), (kept / reports).sum(axis=1))
+    @cached_property
+    def _chances(self) -> Chances:
+        rows = [
+            (each.p, each.q, each.own_and_other, each.two_others, max(each.reports, _FEWEST)) for each in self.levels
+        ]
+        return Chances(*np.array(rows).T)
 
     @cached_property
     def _subtrees(self) -> list[_Floats]:
-        """For every node, and every level from its own on, the four sums over its subtree of the weights that come of
-        a weight of 1 at its top; added up from the left, with a row of zeros before."""
+        """For every node, and every level from its own on, the sums over its subtree of the weights that come of a
+        weight of 1 at its top; added up from the left, with a row of zeros before."""
         found: list[_Floats] = []
-        under: _Floats = np.empty((0, 0, 4))
+        under: _Floats = np.empty((0, 0, SUMS))
         for level in range(len(self.levels) - 1, -1, -1):
             weight, pull, shares = self._weight[level], self._pull[level], self.shares[level]
-            own = np.stack([weight**2, weight, shares * weight, shares * weight**2], axis=1)[:, np.newaxis]
-            factors = np.stack([pull**2, pull, pull, pull**2], axis=1)[:, np.newaxis]
-            every = np.concatenate([own, under * factors], axis=1) if len(under) else own
+            own = _sums(weight, shares)[:, np.newaxis]
+            every = np.concatenate([own, under * _powers(pull)], axis=1) if len(under) else own
             found.append(np.concatenate([np.zeros((1, *every.shape[1:])), np.cumsum(every, axis=0)]))
             under = self.tree.added(level, every)
         return found[::-1]
 
-    def _sums(self, level: int, places: _Places, *, below: bool) -> _Floats:
-        """The four sums of each level, for the node at each place; or for all leaves before it."""
+    def _read(self, level: int, places: _Places, *, below: bool) -> Spread:
+        """Of the node at each place; or of all leaves before it."""
         paths = self._paths(level, places)
         parts = [np.full(len(places), 0.0 if below else 1.0)]
         for place in range(level, -1, -1):
@@ -257,18 +242,45 @@ class Fit:
                 part += before[paths[place]] - before[self._begin(place, paths)]
             parts.append(part)
         parts.reverse()
-        sums, carried = np.zeros((len(places), len(self.levels), 4)), np.zeros(len(places))
+        values = self.before()[places] if below else self.shares[level][places]
+        sums, carried = np.zeros((2, len(places), len(self.levels), SUMS)), np.zeros(len(places))
+        whole, inside = sums
+        left = values.copy()
         for place in range(level + 1):
             at, subtrees, above = paths[place], self._subtrees[place], carried - parts[place]
-            last = self.tree.first[place][self._above(place, paths) + 1]
+            first, last = self._begin(place, paths), self.tree.first[place][self._above(place, paths) + 1]
             own = above + parts[place + 1]
-            _add(sums[:, place:], above + below, subtrees[at] - subtrees[self._begin(place, paths)])
-            _add(sums[:, place:], above, subtrees[last] - subtrees[at + 1])
-            ends = place == level
-            mine = subtrees[at + 1] - subtrees[at]
-            _add(sums[:, place:] if ends else sums[:, place : place + 1], own, mine if ends else mine[:, :1])
+            earlier = _powers(above + below) * (subtrees[at] - subtrees[first])
+            whole[:, place:] += earlier + _powers(above) * (subtrees[last] - subtrees[at + 1])
+            mine = _powers(own) * (subtrees[at + 1] - subtrees[at])
+            until = len(self.levels) if place == level else place + 1
+            whole[:, place:until] += mine[:, : until - place]
+            if below:
+                inside[:, place:] += earlier
+                sums_before = np.concatenate([[0.0], np.cumsum(self.shares[place])])
+                left -= sums_before[at] - sums_before[first]
+                inside[:, place] += _sums(own * self._weight[place][at], left, self._before(level, place, paths))
+            elif place == level:
+                inside[:, place:] = mine
+            else:
+                inside[:, place] = _sums(own * self._weight[place][at], values)
             carried = own * self._pull[place][at]
-        return sums
+        return Spread(self._chances, values, whole, inside)
+
+    def _before(self, level: int, place: int, paths: Sequence[_Places]) -> _Floats:
+        """Which part of the leaves of the node at each place of a path are before its end."""
+        starts = self._starts[place]
+        begin, end = starts[paths[place]], starts[paths[place] + 1]
+        part: _Floats = (paths[level] - begin) / (end - begin)
+        return part
+
+    @cached_property
+    def _starts(self) -> list[_Places]:
+        """For each level where the leaves of each node begin, and where the last one's end."""
+        found = [np.arange(self.tree.sizes[-1] + 1)]
+        for level in range(len(self.levels) - 1, 0, -1):
+            found.append(found[-1][self.tree.first[level]])
+        return found[::-1]
 
     def _paths(self, level: int, places: _Places) -> list[_Places]:
         """For each level down to one, the place of the node that is above each of some."""
@@ -285,7 +297,12 @@ class Fit:
         return self.tree.first[place][self._above(place, paths)]
 
 
-def _add(sums: _Floats, times: _Floats, subtrees: _Floats) -> None:
-    """Add what subtrees have, for a weight at their top."""
-    square = times**2
-    sums += np.stack([square, times, times, square], axis=1)[:, np.newaxis] * subtrees
+def _powers(weights: _Floats) -> _Floats:
+    """By what sums are multiplied where all weights are."""
+    return np.stack([weights**2, weights, weights, weights**2, np.ones(len(weights))], axis=1)[:, np.newaxis]
+
+
+def _sums(weights: _Floats, shares: _Floats, counts: _Floats | float = 1.0) -> _Floats:
+    """The sums of single nodes, or of parts of them."""
+    ones = np.broadcast_to(counts, weights.shape)
+    return np.stack([weights**2 * ones, weights * ones, shares * weights, shares * weights**2, ones], axis=1)

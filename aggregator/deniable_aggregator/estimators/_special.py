@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["bdtr", "bdtrc", "betaincinv", "chdtrc", "chndtr", "ndtri", "stdtrit"]
+__all__ = ["bdtr", "bdtrc", "betaincinv", "chdtrc", "chndtr", "log_ndtr", "ndtri", "stdtrit"]
 
 
 def bdtr(hits: Any, trials: Any, rate: Any) -> Any:
@@ -43,6 +43,13 @@ def chndtr(value: Any, freedom: Any, off: Any) -> Any:
     from scipy import special
 
     return special.chndtr(value, freedom, off)
+
+
+def log_ndtr(number: Any) -> Any:
+    """The logarithm of the normal distribution's chance of at most so much."""
+    from scipy import special
+
+    return special.log_ndtr(number)
 
 
 def ndtri(level: Any) -> Any:

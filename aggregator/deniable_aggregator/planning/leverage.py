@@ -12,8 +12,9 @@ everybody has, a fake moves it by max(p, 1 - q) / (p - q). For k-ary randomized 
 1 + (k - 1) / (e^eps - 1). Of a quantity it is how far the farthest level lies from the farther end of the range.
 Where a device draws one of several columns, a fake chooses it, and counts as often as there are columns. Of a
 distribution a row is a point of its curve, of a tree a node, and a fake counts as often as its level is seldom drawn,
-but for the part that the estimate gives to that level. Of a joint a row is a cell or a marginal, which a report moves
-by as many of its cells as it supports; conditionals are ratios of these, and move farther where few devices are.
+but for the part that the estimate gives to that level. Of a text it counts once: whatever group it draws, all reports
+are of every word. Of a joint a row is a cell or a marginal, which a report moves by as many of its cells as it
+supports; conditionals are ratios of these, and move farther where few devices are.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable import Metric
-from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Vector
+from deniable import Metric, codebook
+from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Text, Vector
 from deniable.kinds import Tree as Paths
 from deniable.mechanisms import Mechanism
-from deniable.payload import Integers
+from deniable.payload import Codeword, Integers
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
-from deniable_aggregator.estimators import Tree, expected, frequencies
+from deniable_aggregator.estimators import Tree, entries, expected, frequencies
 
 __all__ = ["Gain", "gain"]
 
@@ -60,6 +61,8 @@ def gain(metric: Metric) -> Gain:
         return _of_curve(metric.kind, [column.mechanism for column in metric.columns])
     if isinstance(metric.kind, Paths):
         return _of_nodes(metric.kind, [column.mechanism for column in metric.columns])
+    if isinstance(metric.kind, Text):
+        return _of(metric.kind, metric.columns[0].mechanism)
     if isinstance(metric.kind, Joint):
         return _of_tables(metric.kind, [column.mechanism for column in metric.columns])
     columns, every = len(metric.columns), [_of(metric.kind, mechanism) for mechanism in metric.mechanisms]
@@ -132,12 +135,15 @@ def _of_tables(kind: Joint, mechanisms: Sequence[Mechanism]) -> Gain:
 
 def _of_vector(kind: Vector, mechanism: Mechanism) -> Gain:
     """Entries lie between two clips, and so do vectors: a liar moves both by two."""
-    shape = mechanism.shape
-    assert isinstance(shape, Integers)
-    farthest = shape.bound + shape.gap
-    longest = math.sqrt(shape.size) * farthest
-    if shape.norm is not None:
-        longest, farthest = min(longest, shape.norm), min(farthest, shape.norm)
+    shape, found = mechanism.shape, entries(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
+    if isinstance(shape, Codeword):  # who looks through the seeds finds one of any direction
+        farthest = longest = codebook.LENGTH / found.step
+    else:
+        assert isinstance(shape, Integers)
+        farthest = shape.bound + shape.gap
+        longest = math.sqrt(shape.size) * farthest
+        if shape.norm is not None:
+            longest, farthest = min(longest, shape.norm), min(farthest, shape.norm)
     return Gain((farthest / kind.grid + 1) / 2, (longest / kind.grid + 1) / 2)
 
 

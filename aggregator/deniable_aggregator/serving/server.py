@@ -289,12 +289,12 @@ class Server:
 
     async def _listen(self) -> None:
         settings = self._settings
+        batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._door = Admission(self._layouts, settings.calendar)
+        self._reports = ReportService(self._door, batcher, self.stats)
         self._message_bytes = most_bytes(self._door.bound)
         conduct = Conduct(self._expel)
         self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), conduct)
-        batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats, self._calls.on_way)
-        self._reports = ReportService(self._door, batcher, self.stats)
         guards = settings.access.guards()
         self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
         for name in self._names:

@@ -15,14 +15,14 @@ from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Ta
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals
 
-__all__ = ["collection_message", "estimate_message", "heading_message", "overview_message", "query_of"]
+__all__ = ["LOOKS", "collection_message", "estimate_message", "heading_message", "overview_message", "query_of"]
 
 _TARGETS = {
     pb.TARGET_UNSPECIFIED: Target.POPULATION,
     pb.TARGET_POPULATION: Target.POPULATION,
     pb.TARGET_REPORTING: Target.REPORTING,
 }
-_LOOKS = {Looks.ONE: pb.LOOKS_ONE, Looks.GROWING: pb.LOOKS_GROWING, Looks.ANY: pb.LOOKS_ANY}
+LOOKS = {Looks.ONE: pb.LOOKS_ONE, Looks.GROWING: pb.LOOKS_GROWING, Looks.ANY: pb.LOOKS_ANY}
 _MEASURES = {
     Measure.SHARE: pb.MEASURE_SHARE,
     Measure.QUANTITY: pb.MEASURE_QUANTITY,
@@ -43,7 +43,7 @@ def query_of(query: pb.Query, weighted: bool = False) -> Query:
         rows=query.rows,
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
         series=tuple(query.series),
-        looks=next((own for own, sent in _LOOKS.items() if sent == query.looks), Looks.ONE),
+        looks=next((own for own, sent in LOOKS.items() if sent == query.looks), Looks.ONE),
     )
 
 
@@ -65,7 +65,7 @@ def estimate_message(found: Answer) -> pb.Estimate:
         target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
         series=_series_messages(found),
         note=estimate.note,
-        looks=_LOOKS[found.looks],
+        looks=LOOKS[found.looks],
         weighted_by=found.weighted_by,
     )
 

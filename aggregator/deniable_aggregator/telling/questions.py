@@ -79,7 +79,7 @@ class Questions:
         about = self.analyst.catalog.collection(request.collection)
         metrics = self.analyst.metrics(about, request.metric or None)
         epochs = query.epochs + (before.epochs or query.epochs) * (before.baseline is None)
-        price = Price(about, metrics, epochs, query.rows, times=SIDES_TIMES)
+        price = Price(about, metrics, epochs, query.rows, times=SIDES_TIMES * LOOKS_TIMES[query.looks])
         async with self._turn(asker, price) as turn:
             asked = request.collection, query, before, devices, request.metric or None
             found = await changes(self.analyst, *asked, request.false_discovery_rate or RATE, turn)

@@ -14,6 +14,7 @@ from deniable.kinds.joint import Joint
 from deniable.kinds.number import Number
 from deniable.kinds.ordinal import Ordinal
 from deniable.kinds.sets import Set
+from deniable.kinds.text import Text
 from deniable.kinds.tree import Tree
 from deniable.kinds.vector import Vector
 
@@ -31,12 +32,26 @@ __all__ = [
     "Ordinal",
     "Quantity",
     "Set",
+    "Text",
     "Tree",
     "Vector",
 ]
 
 KINDS: dict[str, type[Kind]] = {
     kind.name: kind
-    for kind in (Boolean, Category, Ordinal, Number, Count, Distribution, Flags, Set, Tree, Vector, Joint)
+    for kind in (
+        Boolean,
+        Category,
+        Ordinal,
+        Number,
+        Count,
+        Distribution,
+        Flags,
+        Set,
+        Text,
+        Tree,
+        Vector,
+        Joint,
+    )
 }
 """Every kind, by name."""

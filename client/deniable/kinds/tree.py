@@ -5,6 +5,7 @@ words:
   node       a place of the hierarchy, called by its path
   leaf       a node with none below it: what a device has; leaves need not be equally deep
   carried    of a leaf that is not as deep as others: it is a node of every level further down as well
+  known      of a node what share of all devices is there, from elsewhere; in answers it is kept, and all else fits it
 
 A device answers one level, that it draws: which node of that level its leaf is in. Shallow levels have few nodes,
 each of many devices; what they say and what deeper ones say of the same nodes is fitted together.
@@ -14,17 +15,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from deniable._section import Section, distinct_texts
+from deniable._section import Section, a_number, a_table, distinct_texts
 from deniable.kinds import _levels
 from deniable.kinds._levelled import Levelled
 from deniable.kinds._names import check_name, literal
 
-__all__ = ["BETWEEN", "Tree"]
+__all__ = ["BETWEEN", "Tree", "nearest_known"]
 
 BETWEEN = "/"
 """Stands between two names of a path."""
@@ -42,6 +44,8 @@ class Tree(Levelled):
     reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
 
     paths: tuple[str, ...]
+    known: tuple[tuple[str, Fraction], ...] = ()
+    """Nodes whose shares are known."""
     nodes: tuple[tuple[str, ...], ...] = field(init=False, repr=False, compare=False)
     """The paths of every level's nodes, siblings side by side, in the order in which they are first named."""
     above: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
@@ -71,24 +75,31 @@ class Tree(Levelled):
         object.__setattr__(self, "nodes", tuple(map(tuple, nodes)))
         object.__setattr__(self, "above", tuple(map(tuple, above)))
         object.__setattr__(self, "index", {leaf: tuple(places) for leaf, places in index.items()})
+        _check_known(dict(self.known), {node for level in nodes for node in level}, index)
 
     @classmethod
     def read(cls, section: Section) -> Tree | None:
-        """Reads `paths`: a list of them, or the name of a CSV file with a line for each."""
+        """Reads `paths`, a list or the name of a CSV file with a line for each, and `known`, shares by node."""
         paths = section.take("paths", _listed_or_named)
         if isinstance(paths, str):
             paths = _of_file(section)
-        if paths is None:
+        nothing: tuple[tuple[str, Fraction], ...] = ()
+        known = section.take("known", _shares, nothing)
+        if paths is None or known is None:
             return None
+        key = "paths"
         try:
-            return cls(paths)
+            found = cls(paths)
+            key = "known"
+            return replace(found, known=known) if known else found
         except ValueError as error:
-            section.wrong("paths", str(error))
+            section.wrong(key, str(error))
             return None
 
     def parameters(self) -> dict[str, Any]:
-        """The paths, wherever they stood, in their order."""
-        return {"paths": list(self.paths)}
+        """The paths, wherever they stood, in their order, and what is known of nodes."""
+        known = {node: str(share) for node, share in self.known}
+        return {"paths": list(self.paths)} | ({"known": known} if known else {})
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -159,6 +170,34 @@ def _ordered(paths: Sequence[_Path]) -> list[_Path]:
         if path in inner:
             raise ValueError(f"{BETWEEN.join(path)!r} is a leaf, and there are others below it")
     return sorted(paths, key=lambda path: [first[path[:depth]] for depth in range(1, len(path) + 1)])
+
+
+def _shares(value: Any) -> tuple[tuple[str, Fraction], ...]:
+    """Reads a table of shares by their nodes' paths."""
+    return tuple((node, a_number(share)) for node, share in a_table(value).items())
+
+
+def nearest_known(node: str, known: Container[str]) -> str:
+    """The path of the nearest node above one that is known; empty where it is all devices."""
+    above = node.rpartition(BETWEEN)[0]
+    return above if not above or above in known else nearest_known(above, known)
+
+
+def _check_known(known: Mapping[str, Fraction], nodes: Container[str], leaves: Iterable[str]) -> None:
+    """A ValueError where not all of it can be so."""
+    below = dict.fromkeys(["", *known], Fraction(0))
+    for node, share in known.items():
+        if node not in nodes:
+            raise ValueError(f"has no node {node!r}")
+        if not 0 <= share <= 1:
+            raise ValueError(f"a share of all devices is from 0 to 1, not {float(share):g}")
+        below[nearest_known(node, known)] += share
+    more = {nearest_known(leaf, known) for leaf in leaves if leaf not in known}
+    for node, part in below.items():
+        whole = known.get(node, Fraction(1))
+        if part > whole or (0 < part < whole and node not in more):
+            name = repr(node) if node else "all of it"
+            raise ValueError(f"{name} is known to be {float(whole):g}, and what is known below it {float(part):g}")
 
 
 def _listed_or_named(value: Any) -> tuple[str, ...] | str:

@@ -89,9 +89,10 @@ class ProjectiveGeometryResponse(Supporting):
         object.__setattr__(self, "inside", inside_threshold(self.epsilon, counts[-2], counts[-1]))
 
     @classmethod
-    def best(cls, epsilon: Epsilon, inputs: int) -> Self:
-        """The geometry of the least variance within the bounds on counters; the smallest of equally good ones."""
-        most = min(_POINTS_PER_INPUT * inputs, MOST_POINTS)
+    def best(cls, epsilon: Epsilon, inputs: int, points: int = MOST_POINTS) -> Self:
+        """The geometry of the least variance within the bounds on counters, and of no more points than are wanted;
+        the smallest of equally good ones."""
+        most = min(_POINTS_PER_INPUT * inputs, points)
         fitting = [
             (_variance(epsilon, order, dimensions), dimensions, order)
             for order, dimensions in _geometries(most)

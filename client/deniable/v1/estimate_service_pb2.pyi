@@ -1363,6 +1363,7 @@ class Comparison(google.protobuf.message.Message):
     NOTE_FIELD_NUMBER: builtins.int
     APART_FIELD_NUMBER: builtins.int
     CHANGED_FIELD_NUMBER: builtins.int
+    LOOKS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -1379,6 +1380,8 @@ class Comparison(google.protobuf.message.Message):
     """No device stands on both sides."""
     changed: builtins.float
     """The part of the same devices that has another answer, at most, as it was asked."""
+    looks: global___Looks.ValueType
+    """At which looks together intervals and p-values hold."""
     @property
     def before(self) -> global___ComparedSide:
         """What is compared with."""
@@ -1405,9 +1408,10 @@ class Comparison(google.protobuf.message.Message):
         note: builtins.str = ...,
         apart: builtins.bool = ...,
         changed: builtins.float | None = ...,
+        looks: global___Looks.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "before", b"before", "changed", b"changed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "metric", b"metric", "note", b"note", "series", b"series", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "looks", b"looks", "metric", b"metric", "note", b"note", "series", b"series", "target", b"target"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
 
 global___Comparison = Comparison

@@ -1,0 +1,240 @@
+"""Text: the words that are found, with their shares; and any others that are asked for.
+
+words:
+  written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it
+  candidate   a word that is asked for, whether or not it was found
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import sys
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric
+from deniable.kinds import Text
+from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
+from deniable_aggregator.answers._room import Counters, Room, varying
+from deniable_aggregator.answers._shares import SHARES, share_rows
+from deniable_aggregator.estimators import (
+    FALSE,
+    Cells,
+    Found,
+    Listed,
+    Target,
+    discovered,
+    found_of,
+    frequencies,
+    seen_from,
+)
+
+__all__ = ["CANDIDATES", "MOST_WORDS", "TextRoom", "read", "written"]
+
+_Floats = NDArray[np.float64]
+
+CANDIDATES = "candidates"
+"""The series of words that are asked for."""
+_LONG = "too long"
+MOST_WORDS = 500
+"""Of those that are found the most frequent are told."""
+_HEADINGS = tuple(Heading(name, Measure.SHARE) for name in (SHARES, _LONG, CANDIDATES))
+_TYPICAL = (4, 8, 16)
+"""Letters of words of which is said how frequent they must be to be found."""
+_SURE = 0.95
+_REMEMBERED = 8
+_NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
+
+
+class TextRoom(Room):
+    """The words that are found, how many are too long, and those that are asked for."""
+
+    kind = Text
+    view = "text"
+    combines = True
+
+    def __init__(self) -> None:
+        self._remembered: OrderedDict[bytes, tuple[Found, ...]] = OrderedDict()
+
+    def headings(self, metric: Metric) -> tuple[Heading, ...]:  # noqa: ARG002
+        """All are shares of devices."""
+        return _HEADINGS
+
+    def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """With the words that are found."""
+        cells = _cells(metric, counters)
+        return _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+
+    def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """With the words that were found elsewhere, and some that are asked for."""
+        kind, cells = _kind(metric), _cells(metric, counters)
+        words = {read(key): kind.codeword(kind.word(read(key))) for key in keys.get(SHARES, ())}
+        listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
+        return _estimate(metric, listed, keys.get(CANDIDATES, ()), confidence, target)
+
+    def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
+        """Any word that is not too long."""
+        for row in rows:
+            if row.series != CANDIDATES:
+                super().asked(metric, [row])
+            elif not (word := _kind(metric).word(read(row.key))):
+                raise ValueError(f"{metric.name} has no word that is blank")
+            elif _kind(metric).codeword(word) is None:
+                raise ValueError(f"{metric.name} has no share of {row.key!r}: it is counted as too long")
+
+    def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
+        """Of any word."""
+        return _Known(_kind(metric), values)
+
+    def row_count(self, metric: Metric) -> int:  # noqa: ARG002
+        """The words that are told, and those that are too long."""
+        return MOST_WORDS + 1
+
+    def shared(
+        self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
+    ) -> NDArray[np.float64]:
+        """What of the variance of each row is of what devices keep: their words, whatever groups they draw."""
+        own = _cells(metric, counters).frequencies(_places(_kind(metric), pooled.ids))
+        return own.shared(spread[0], pooled.confidence, pooled.target)
+
+    def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
+        """As much as bits that occur so often."""
+        return np.array([varying(row, 0.0, 1.0) for row in found.rows])
+
+    def _found(self, metric: Metric, cells: Cells) -> tuple[Found, ...]:
+        """The words that are found: remembered, as looking for them takes a second."""
+        kind = _kind(metric)
+        state = hashlib.blake2b(cells.supports.tobytes(), digest_size=16)
+        state.update(repr((kind, cells.mechanism, cells.reports.tolist())).encode())
+        key = state.digest()
+        found = self._remembered.pop(key, None)
+        if found is None:
+            found = tuple(discovered(cells, kind.code, lambda word: kind.check(word) == word)[:MOST_WORDS])
+        self._remembered[key] = found
+        while len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)
+        return found
+
+
+def _estimate(
+    metric: Metric, listed: Listed, candidates: Sequence[str], confidence: float, target: Target
+) -> Estimate:
+    reports = listed.cells.all
+    if reports:
+        rows = _rows(metric, listed, candidates, confidence, target)
+    else:
+        rows = {_LONG: [_unknown(_LONG)], CANDIDATES: [_unknown(key) for key in candidates]}
+        rows[SHARES] = [_unknown(written(each.word)) for each in listed.found]
+    series = tuple(Series(heading, tuple(rows[heading.name])) for heading in _HEADINGS)
+    note = _note(_kind(metric), listed) if reports else ""
+    return Estimate(metric.name, reports, series, confidence, target, note=note)
+
+
+def _rows(
+    metric: Metric, listed: Listed, candidates: Sequence[str], confidence: float, target: Target
+) -> dict[str, list[Row]]:
+    kind, cells = _kind(metric), listed.cells
+    value, low, high = listed.chosen(confidence, target is Target.REPORTING)
+    own = cells.frequencies(listed.rows)
+    keys = [written(each.word) for each in listed.found]
+    found = _told(keys, value, low, high, own.std_errors(target))
+    told = {SHARES: sorted(found, key=by_size)}
+    told[_LONG] = list(share_rows([_LONG], listed.long, confidence, target))
+    others = _places(kind, [RowId(CANDIDATES, key) for key in candidates])
+    plain, shift = cells.frequencies(others), listed.shift(others)
+    lows, highs = plain.intervals(confidence, target)
+    doubt = NormalDist().inv_cdf((1 + confidence) / 2) * listed.doubt
+    below, above = np.hypot(plain.values - lows, doubt), np.hypot(highs - plain.values, doubt)
+    middle = plain.values - shift
+    told[CANDIDATES] = _told(candidates, middle, middle - below, middle + above, plain.std_errors(target))
+    return told
+
+
+def _told(keys: Sequence[str], *columns: _Floats) -> list[Row]:
+    value, low, high, error = columns
+    ends = np.clip([low, high], 0, 1)
+    numbers = zip(value.tolist(), *ends.tolist(), error.tolist(), strict=True)
+    return [Row(key, *own) for key, own in zip(keys, numbers, strict=True)]
+
+
+def _unknown(key: str) -> Row:
+    return Row(key, math.nan, 0.0, 1.0, math.nan)
+
+
+def _note(kind: Text, listed: Listed) -> str:
+    """How much of the fleet has one of the words that are found, and from which share on words are found."""
+    total = float(listed.solved.clip(0).sum())
+    shares = [seen_from(listed.cells, kind.code.of("e" * letters), _SURE) for letters in _TYPICAL]
+    told = [f"{share:.2%}" if share < 1 else "more than all devices" for share in shares]
+    return (
+        f"the words that are found are those of about {total:.1%} of the devices, and one "
+        f"in {1 / FALSE:.0f} of them may be false; words of {_listed(_TYPICAL)} letters are found nearly always "
+        f"where {_listed(told)} of the devices have them"
+    )
+
+
+def _listed(each: Sequence[Any]) -> str:
+    return f"{', '.join(map(str, each[:-1]))} and {each[-1]}"
+
+
+def _cells(metric: Metric, counters: Counters) -> Cells:
+    every = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
+    return Cells.of(metric.columns[0].mechanism, every)
+
+
+def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
+    """The cells of each row's word."""
+    long = tuple(size - 1 for size in kind.sizes)
+    every = [long if row.series == _LONG else _codeword(kind, row.key) or long for row in rows]
+    return np.array(every, dtype=np.intp).reshape(len(every), len(long))
+
+
+@lru_cache(maxsize=1 << 14)
+def _codeword(kind: Text, key: str) -> tuple[int, ...] | None:
+    found = kind.codeword(kind.word(read(key)))
+    return None if found is None else found.cells
+
+
+def written(word: str) -> str:
+    """A word as a key."""
+    return "".join(each if each.isprintable() and each != "\\" else f"\\u{{{ord(each):x}}}" for each in word)
+
+
+def read(key: str) -> str:
+    """The word of a key."""
+    return _NUMBERED.sub(lambda found: chr(min(int(found[1], 16), sys.maxunicode)), key)
+
+
+class _Known(Mapping[RowId, float]):
+    """The share of any word, where those of all devices are known."""
+
+    def __init__(self, kind: Text, values: Sequence[Any]) -> None:
+        counted = Counter(values)
+        long = sum(count for word, count in counted.items() if kind.codeword(word) is None)
+        self._shares = {written(word): count / len(values) for word, count in counted.items()}
+        self._long = long / len(values)
+
+    def __getitem__(self, where: RowId) -> float:
+        if where.series == _LONG:
+            return self._long
+        return self._shares.get(where.key, 0.0)
+
+    def __iter__(self) -> Iterator[RowId]:
+        yield from (RowId(SHARES, key) for key in self._shares)
+        yield RowId(_LONG, _LONG)
+
+    def __len__(self) -> int:
+        return len(self._shares) + 1
+
+
+def _kind(metric: Metric) -> Text:
+    assert isinstance(metric.kind, Text)
+    return metric.kind
