@@ -8,6 +8,7 @@ import re
 import time
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,6 +108,22 @@ def test_a_terminal_has_the_rows(desk: Running, capfd: pytest.CaptureFixture[str
     assert "%" in lines["both: yes / linux"]
     assert " to " in lines["both: association of dark / platform"]
     assert " to " not in lines["both: independence of dark / platform"]
+
+
+def test_rows_are_drawn_from_an_answer(desk: Running, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As many as are asked for, or as a wanted accuracy takes, with what that promises and what it does not."""
+    path = tmp_path / "rows.csv"
+    main(["synthesize", "both", "--within", "0.05", "--endpoint", desk.endpoint, "--output", str(path)])
+    said = capfd.readouterr().err
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    assert f"{len(rows):,} rows that are drawn from the answer of both, and are no device's" in said
+    assert "within 4.7 points" in said
+    assert "no number of rows makes better" in said
+    assert {row["dark"] for row in rows} == {"no", "yes"}
+    assert abs(sum(row == {"dark": "yes", "platform": "linux"} for row in rows) / len(rows) - 0.3) < 0.1
+    assert main(["synthesize", "both", "--rows", "7", "--format", "json", "--endpoint", desk.endpoint]) == 2
+    assert main(["synthesize", "both", "--rows", "7", "--endpoint", desk.endpoint]) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 8
 
 
 def test_prometheus_has_cells(desk: Running) -> None:
