@@ -155,7 +155,8 @@ class _Sides:
         windows, segments = (_window(other), _window(asked)), (other.segment, asked.segment)
         fixed = None if self.baseline is None else tuple(self.baseline.items())
         named = [tuple(sorted(own.items())) for own in segments]
-        what = about.digest, *named, asked.confidence, asked.target, asked.looks, self.devices, fixed
+        joined = tuple(own.digest for own in self.analyst.catalog.joined(about))
+        what = joined, *named, asked.confidence, asked.target, asked.looks, self.devices, fixed
         key = kept.number(what), metric.name, windows[1].start, windows[1].stop, windows[0]
         versions = [await self.analyst.versions(self.collection, own) for own in self.queries]
         state = state_of([*versions[0], *versions[1]])
