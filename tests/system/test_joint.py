@@ -98,6 +98,11 @@ def test_rows_are_the_same_in_every_form(desk: Running) -> None:
     assert abs(by["conditionals", "dark: yes given platform: mac / os"]["value"] - 3 / 11) < 0.1
     assert by["association", "dark / platform"]["low"] > 0.2
     assert by["independence", "dark / platform"]["value"] < 1e-6
+    with Reader(desk.endpoint) as reader:
+        model = reader.estimates("pairs").naive_bayes("dark")
+        with pytest.raises(ValueError, match="made of one answer, not of 5"):
+            reader.estimates().naive_bayes("dark")
+    assert model.predict([{"mood": "good"}, {"mood": "bad", "platform": "linux"}]) == ["yes", "no"]
     assert abs(sum(row["consistent"] for row in read if row["series"] == "table") - 1) < 1e-9
 
 

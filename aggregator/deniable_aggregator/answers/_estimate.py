@@ -179,7 +179,8 @@ class Estimate:
         """Of a joint, what tells this source of it from the others."""
         from deniable_aggregator.answers.naive_bayes import naive_bayes
 
-        return naive_bayes(self, target)
+        rows = {own.heading.name: [(row.key, row.value, row.std_error) for row in own.rows] for own in self.series}
+        return naive_bayes(self.metric, self.reports, rows, target)
 
     def _asked(self, where: RowId) -> Row:
         if self.ask is None:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 from deniable.kinds.joint import joined
 from deniable_aggregator.consistency import on_simplex
 
-if TYPE_CHECKING:
-    from deniable_aggregator.answers._estimate import Estimate
-
 __all__ = ["NaiveBayes", "naive_bayes"]
 
 _Floats = NDArray[np.float64]
+_Row = tuple[str, float, float]
+"""Its key, its value and its standard error."""
 _CALLED = {False: "no", True: "yes"}
 
 
@@ -82,27 +81,26 @@ class NaiveBayes:
         return model
 
 
-def naive_bayes(found: Estimate, target: str) -> NaiveBayes:
-    """The model of an answer; a ValueError where it is no joint's or has no such target."""
-    by_name = {series.heading.name: series for series in found.series}
-    if not {"table", "marginals"} <= by_name.keys() or not found.reports:
-        raise ValueError(f"{found.metric} is no joint, is not told with its table and marginals, or has no reports")
+def naive_bayes(metric: str, reports: int, rows: Mapping[str, Sequence[_Row]], target: str) -> NaiveBayes:
+    """The model of an answer's rows, by their series; a ValueError where it is no joint's or has no such target."""
+    if not {"table", "marginals"} <= rows.keys() or not reports:
+        raise ValueError(f"{metric} is no joint, is not told with its table and marginals, or has no reports")
     values: dict[str, list[str]] = {}
-    for row in by_name["marginals"].rows:
-        name, _, value = row.key.partition(": ")
+    for key, *_ in rows["marginals"]:
+        name, _, value = key.partition(": ")
         values.setdefault(name, []).append(value)
     if target not in values:
-        raise ValueError(f"{found.metric} has no source {target!r}; its sources: {', '.join(values)}")
-    features = {name: tuple(own) for name, own in values.items() if name != target}
-    cells = {row.key: (row.value, row.std_error) for row in by_name["table"].rows}
-    tables = _tables(values, cells, target) if by_name["table"].heading.adds_up else _pairs(values, cells, target)
-    if tables is None:
+        raise ValueError(f"{metric} has no source {target!r}; its sources: {', '.join(values)}")
+    cells = {key: (share, error) for key, share, error in rows["table"]}
+    tables = _tables(values, cells, target) or _pairs(values, cells, target)
+    if not tables:
         wanted = ", ".join(sorted({key.partition(": ")[0] for key in cells}))
-        raise ValueError(f"{found.metric} has pairs of another target than {target!r}, each with one of {wanted}")
-    known = {name: _shrunk(*own, found.reports) for name, own in tables.items()}
+        raise ValueError(f"{metric} has pairs of another target than {target!r}, each with one of {wanted}")
+    known = {name: _shrunk(*own, reports) for name, own in tables.items()}
     prior = np.mean([own.sum(axis=1) / own.sum() for own in known.values()], axis=0)
     likelihoods = {name: own / own.sum(axis=1, keepdims=True) for name, own in known.items()}
-    return NaiveBayes(target, tuple(values[target]), features, prior, likelihoods, found.reports)
+    features = {name: tuple(own) for name, own in values.items() if name != target}
+    return NaiveBayes(target, tuple(values[target]), features, prior, likelihoods, reports)
 
 
 def _shrunk(shares: _Floats, variances: _Floats, reports: int) -> _Floats:
@@ -127,9 +125,13 @@ _Cells = Mapping[str, tuple[float, float]]
 
 
 def _tables(values: Mapping[str, Sequence[str]], cells: _Cells, target: str) -> dict[str, tuple[_Floats, _Floats]]:
-    """Of each feature the shares with the target, a row a class, and their variances: summed over the others."""
+    """Of each feature the shares with the target, a row a class, and their variances: summed over the others; none
+    where there is a table a feature."""
+    keys = [joined(cell) for cell in product(*values.values())] if len(cells) == _count(values) else []
+    if not keys or not cells.keys() >= set(keys):
+        return {}
     sizes = [len(own) for own in values.values()]
-    found, every = {}, np.array([cells[joined(cell)] for cell in product(*values.values())])
+    found, every = {}, np.array([cells[key] for key in keys])
     whole = every[:, 0].reshape(sizes), (every[:, 1] ** 2).reshape(sizes)
     places = {name: axis for axis, name in enumerate(values)}
     for name, axis in places.items():
@@ -140,17 +142,19 @@ def _tables(values: Mapping[str, Sequence[str]], cells: _Cells, target: str) -> 
     return found
 
 
-def _pairs(
-    values: Mapping[str, Sequence[str]], cells: _Cells, target: str
-) -> dict[str, tuple[_Floats, _Floats]] | None:
-    """The same where there is a table a feature; None where these are of another target."""
+def _count(values: Mapping[str, Sequence[str]]) -> int:
+    return math.prod(map(len, values.values()))
+
+
+def _pairs(values: Mapping[str, Sequence[str]], cells: _Cells, target: str) -> dict[str, tuple[_Floats, _Floats]]:
+    """The same where there is a table a feature; none where these are of another target."""
     found = {}
     for name, own in values.items():
         if name == target:
             continue
         keys = [f"{name}: {joined(cell)}" for cell in product(values[target], own)]
         if not cells.keys() >= set(keys):
-            return None
+            return {}
         every = np.array([cells[key] for key in keys]).reshape(len(values[target]), len(own), 2)
         found[name] = every[..., 0], every[..., 1] ** 2
     return found
