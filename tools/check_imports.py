@@ -34,7 +34,7 @@ RULES: list[tuple[Path, set[str], str]] = [
     (
         AGGREGATOR / "deniable_aggregator/ingest",
         STATISTICS | {"deniable.kinds", "deniable.mechanisms"},
-        "ingest knows four payload shapes and no mechanism",
+        "ingest knows five payload shapes and no mechanism",
     ),
     (
         AGGREGATOR / "deniable_aggregator/store",

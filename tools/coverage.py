@@ -9,7 +9,8 @@ words:
   joint      how often all simultaneous intervals of an answer hold
 
 Devices are independent, so where the payloads of a metric can be listed, the counters of a sample are one multinomial
-draw, whatever the number of devices. Vectors are drawn device by device, by the vectorised twins. A row that is
+draw, whatever the number of devices. Vectors are drawn device by device, by the vectorised twins, codewords from
+their law (`directions.py`). A row that is
 decided by one count needs no samples: every count is looked at.
 """
 
@@ -27,11 +28,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
+from tools.directions import moments, named
 
 from deniable import Collection, Metric
+from deniable.codebook import LENGTH
 from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Text, Vector
-from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
-from deniable.payload import Bitmap, Integer, Integers, Symbol
+from deniable.mechanisms import Codewords, Gaussian, Laplace, Mechanism, VectorLaplace
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.randomness import WORD
 from deniable_aggregator.answers import Estimate, Measure, Row, answer, combines, truth
 from deniable_aggregator.answers.joint import MARGINALS, TABLE
@@ -99,7 +102,8 @@ _METRICS = {
     "set of 2 out of 8": f'kind = "set"\nvalues = {_texts(_LETTERS[:8])}\nmax_items = 2',
     "joint of 2 by 3": f'kind = "joint"\nof = ["few{{number}}", "more{{number}}"]\n{_SOURCES}',
     "vector, l2": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
-    "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"',
+    "vector, l1": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"',
+    "vector, codewords": 'kind = "vector"\ndimensions = 2\nclip = 1\nnorm = "l2"',
 }
 
 
@@ -342,12 +346,15 @@ def _spread(case: Case, reports: int) -> _Floats:
     unknown = [math.nan if row.key == DEVIATION else 0.0 for row in rows]
     times = [reports if heading.measure is Measure.TOTAL else 1 for heading in empty.headings]
     mechanism = metric.columns[0].mechanism
-    if isinstance(mechanism, Gaussian | VectorLaplace):
+    if isinstance(mechanism, Gaussian | VectorLaplace | Codewords):
         assert isinstance(metric.kind, Vector)
         step = float(metric.kind.clip) / metric.kind.grid
-        entries = step * twins.inputs(mechanism, [chosen for _, chosen in cells])
-        chances = np.array(list(cells.values()))
-        variance = chances @ entries**2 - (chances @ entries) ** 2 + step**2 * mechanism.variance
+        inputs = twins.inputs(mechanism, [chosen for _, chosen in cells])
+        chances, entries = np.array(list(cells.values())), step * inputs
+        noise: _Floats | float = step**2 * mechanism.variance
+        if isinstance(mechanism, Codewords):
+            noise = chances @ moments(mechanism, inputs)[1] * (step * mechanism.bound / mechanism.reach / LENGTH) ** 2
+        variance = chances @ entries**2 - (chances @ entries) ** 2 + noise
     else:
         payloads = payloads_of(mechanism)
         chances = sum(
@@ -365,7 +372,7 @@ def endless(case: Case, reports: int, generator: np.random.Generator) -> Iterato
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
     cells = cells_of(case)
-    if any(isinstance(mechanism.shape, Integers) for mechanism in mechanisms):
+    if any(isinstance(mechanism.shape, Integers | Codeword) for mechanism in mechanisms):
         yield from _vectors(mechanisms[0], cells, reports, generator)
     chances, adding = [], []
     for place, mechanism in enumerate(mechanisms):
@@ -464,12 +471,22 @@ def _vectors(
     at_once = min(max(1, _HELD // (4 * reports)), _AT_ONCE)
     while True:
         which = generator.choice(len(chances), p=chances / chances.sum(), size=at_once * reports)
-        entries = twins.draw(mechanism, inputs[which], generator).view("<i4").astype(np.int64)
-        shape = mechanism.shape
-        assert isinstance(shape, Integers)
-        entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
-        squares = entries * entries
-        parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0)
-                 for part in (entries, squares & _LIMB, squares >> 32)]  # fmt: skip
+        if isinstance(mechanism, Codewords):
+            entries = named(mechanism, inputs[which], generator)
+            summed = [entries, entries * entries]
+        else:
+            entries = _noisy(mechanism, inputs[which], generator)
+            squares = entries * entries
+            summed = [entries, squares & _LIMB, squares >> 32]
+        parts = [np.add.reduceat(part, np.arange(0, len(part), reports), axis=0) for part in summed]
         for each in np.hstack(parts):
             yield [np.concatenate([[reports], each])]
+
+
+def _noisy(mechanism: Mechanism, inputs: _Ints, generator: np.random.Generator) -> _Ints:
+    """Entries with noise, as they are counted."""
+    entries = twins.draw(mechanism, inputs, generator).view("<i4").astype(np.int64)
+    shape = mechanism.shape
+    assert isinstance(shape, Integers)
+    entries += shape.gap * ((entries > shape.bound - 2).astype(np.int64) - (entries < 2 - shape.bound))
+    return entries

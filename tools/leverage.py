@@ -37,10 +37,8 @@ def _category(count: int, mechanism: str) -> str:
     return f'kind = "category"\nvalues = {_named(count)}\nmechanism = "{mechanism}"'
 
 
-def _vector(norm: str) -> str:
-    return f'kind = "vector"\ndimensions = 64\nclip = 1\nnorm = "{norm}"' + "\ndelta = 1e-6\nfleet = 1000" * (
-        norm == "l2"
-    )
+def _vector(norm: str, more: str = "") -> str:
+    return f'kind = "vector"\ndimensions = 64\nclip = 1\nnorm = "{norm}"\n' + more
 
 
 _PATHS = str([f"{top}/{middle}/{leaf}" for top in "abcd" for middle in "abc" for leaf in "abcd"]).replace("'", '"')
@@ -83,8 +81,9 @@ ASKED: dict[str, str] = {
     "tree of 4, 12 and 48 nodes": f'kind = "tree"\npaths = {_PATHS}',
     "joint of 4 by 5": f'kind = "joint"\nof = ["few", "more"]\n{_SOURCES}',
     "joint of pairs of 4 by 5": f'kind = "joint"\nof = ["few", "more", "most"]\npairs = "few"\n{_SOURCES}',
-    "vector of 64, l1": _vector("l1"),
-    "vector of 64, l2": _vector("l2"),
+    "vector of 64, l1": _vector("l1", 'mechanism = "vector_laplace"'),
+    "vector of 64, l2": _vector("l2", "delta = 1e-6\nfleet = 1000"),
+    "vector of 64, codewords": _vector("l2"),
 }
 """Every kind by every mechanism, as a collection asks for it."""
 

@@ -28,10 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from tools.coverage import CONFIDENCE, DEVIATION, Case, Fleet, adds_of, cells_of, payloads_of, row_of
+from tools.directions import moments, named
 
 from deniable import Collection, CollectionError
 from deniable.kinds import KINDS
-from deniable.mechanisms import Gaussian, Laplace, Mechanism, VectorLaplace
+from deniable.mechanisms import Codewords, Gaussian, Laplace, Mechanism, VectorLaplace
 from deniable.payload import Integers, Symbol
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Measure, Target, truth
@@ -177,7 +178,7 @@ class Sampler:
     def __init__(self, case: Case, presence: Presence = EVERY_DAY) -> None:
         self._metric, self._presence = case.metric, presence
         self._mechanisms = [column.mechanism for column in case.metric.columns]
-        self._noisy = isinstance(self._mechanisms[0], Laplace | Gaussian | VectorLaplace)
+        self._noisy = isinstance(self._mechanisms[0], Laplace | Gaussian | VectorLaplace | Codewords)
         if self._noisy:
             cells = cells_of(case)
             self._inputs = twins.inputs(self._mechanisms[0], [chosen for _, chosen in cells])
@@ -258,14 +259,22 @@ def _noisy(case: Case, inputs: Sequence[tuple[int, int]]) -> _Fleet:
 
 def _fresh_noise(mechanism: Any, inputs: _Ints, sent: _Ints, generator: np.random.Generator) -> _Ints:
     """The counters of so many reports of each input."""
-    entries = inputs.reshape(len(sent), -1) - (mechanism.lowest if isinstance(mechanism, Laplace) else 0)
-    v, often = mechanism.variance, sent[:, np.newaxis]
-    in_squares = 2 * v * v if isinstance(mechanism, Gaussian) else v + 5 * v * v
+    entries: Any = inputs.reshape(len(sent), -1) - (mechanism.lowest if isinstance(mechanism, Laplace) else 0)
+    v = mechanism.variance
+    if isinstance(mechanism, Codewords):
+        entries, v = moments(mechanism, entries)
+    often = sent[:, np.newaxis]
+    in_squares = v + 5 * v * v if isinstance(mechanism, Laplace | VectorLaplace) else 2 * v * v
     noise = np.rint(generator.normal(0, np.sqrt(v * often), entries.shape)).astype(np.int64)
     squared = generator.normal(often * v, np.sqrt(in_squares * often), entries.shape).astype(np.int64)
-    totals = (often * entries + noise).sum(axis=0)
-    squares = (often * entries**2 + 2 * entries * noise + squared).sum(axis=0)
-    return np.concatenate([[sent.sum()], totals, squares & _LIMB, squares >> 32])
+    totals = (often * entries + noise).sum(axis=0).astype(np.int64)
+    squares = (often * entries**2 + 2 * entries * noise + squared).sum(axis=0).astype(np.int64)
+    return _counters(mechanism, sent.sum(), totals, squares)
+
+
+def _counters(mechanism: Mechanism, reports: int, totals: _Ints, squares: _Ints) -> _Ints:
+    limbs = [squares] if isinstance(mechanism, Codewords) else [squares & _LIMB, squares >> 32]
+    return np.concatenate([[reports], totals, *limbs])
 
 
 def _remembered_noise(
@@ -275,17 +284,19 @@ def _remembered_noise(
     which = np.repeat(np.arange(len(kept)), kept.sum(axis=1))
     chances = np.concatenate([np.repeat(presence.chances, own) for own in kept])
     here = generator.random((epochs, len(which))) < chances
-    sent = twins.draw(mechanism, inputs[which], generator)
+    if isinstance(mechanism, Codewords):
+        sent = named(mechanism, inputs[which], generator)
+    else:
+        sent = twins.draw(mechanism, inputs[which], generator)
     if isinstance(mechanism, Laplace):  # what ingest counts for a payload
         sent = np.array([mechanism.level(payload) - mechanism.lowest for payload in mechanism.payloads()])[sent]
-    entries = sent.view("<i4").astype(np.int64) if sent.dtype == np.uint8 else sent[:, np.newaxis]
+    entries = sent.view("<i4").astype(np.int64) if sent.dtype == np.uint8 else sent.reshape(len(sent), -1)
     if isinstance(mechanism.shape, Integers) and mechanism.shape.gap:  # and for an entry
         inner = mechanism.shape.bound - 2
         entries += mechanism.shape.gap * ((entries > inner).astype(np.int64) - (entries < -inner))
     often = here.sum(axis=0)
     totals, squares = often @ entries, often @ entries**2
-    counters = np.concatenate([[often.sum()], totals, squares & _LIMB, squares >> 32])
-    return _epochs([counters], [here.sum(axis=1)], [mechanism])
+    return _epochs([_counters(mechanism, often.sum(), totals, squares)], [here.sum(axis=1)], [mechanism])
 
 
 def _epochs(counters: Sequence[_Ints], sizes: Sequence[_Ints], mechanisms: Sequence[Mechanism]) -> list[list[_Ints]]:

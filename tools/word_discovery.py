@@ -70,7 +70,7 @@ class English(NamedTuple):
         every = sorted(get_frequency_dict("en", "large").items(), key=lambda pair: (-pair[1], pair[0]))[:count]
         words = [kind.check(word) for word, _ in every]
         long = (kind.sizes[0] - 1,) * len(kind.sizes)
-        cells = [own.cells if (own := kind.codeword(word)) else long for word in words]
+        cells = [own.cells if (own := kind.imprint(word)) else long for word in words]
         shares = np.array([share for _, share in every])
         return cls([word_key(word) for word in words], shares / shares.sum(), np.array(cells))
 

@@ -1,4 +1,4 @@
-"""What a report carries: one of four payload shapes, known to both ends and to the sums in between.
+"""What a report carries: one of five payload shapes, known to both ends and to the sums in between.
 
 words:
   payload   the randomised answer as it travels: 48 bits of an eight-byte row, or the bytes of a wide row
@@ -15,16 +15,19 @@ words:
 | Integer | an integer below `size`, a `gap`     | reports, sum, and the sum of squares in two limbs (4)   |
 | Integers | `size` entries within +-`bound`, of | reports, the sums, the sums of squares (1 + 3 `size`)   |
 |         | the l2 norm `norm`, a `gap`          |                                                         |
+| Codeword | an integer below `seeds` times      | reports, the sums, the sums of squares (1 + 2 `size`)   |
+|         | `codewords`: a vector (`codebook`)   |                                                         |
 
-Sums are sums of levels. A square y^2 is added as `y^2 mod 2^32` and `y^2 div 2^32`, so that no counter leaves 63
-bits before 2^31 reports of the largest payload: sums of squares stay exact.
+Sums are sums of levels; of a codeword, of its entries as `codebook.py` makes them, whose squares are below 2^31. A
+square y^2 is added as `y^2 mod 2^32` and `y^2 div 2^32`, so that no counter leaves 63 bits before 2^31 reports of the
+largest payload: sums of squares stay exact.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["PAYLOAD_BITS", "Bitmap", "Integer", "Integers", "Shape", "Symbol"]
+__all__ = ["PAYLOAD_BITS", "Bitmap", "Codeword", "Integer", "Integers", "Shape", "Symbol"]
 
 PAYLOAD_BITS = 48
 """The bits that an eight-byte row has for a payload."""
@@ -142,4 +145,34 @@ class Integers:
         return 1 + 3 * self.size
 
 
-Shape = Symbol | Bitmap | Integer | Integers
+@dataclass(frozen=True, slots=True)
+class Codeword:
+    """A vector told by a seed and its number among the codewords of that seed; each entry is added up, and its square
+    too."""
+
+    size: int
+    """How many of its entries are counted: all but the last."""
+    codewords: int
+    """How many a seed has."""
+    seeds: int
+    """Payloads are the integers below seeds * codewords: number i of seed s is s * codewords + i."""
+
+    def __post_init__(self) -> None:
+        _check(self.size >= 1, f"a codeword has at least 1 entry that is counted, not {self.size}")
+        _check(self.codewords >= 2, f"a seed has at least 2 codewords, not {self.codewords}")
+        _check(self.seeds >= 1, f"there is at least 1 seed, not {self.seeds}")
+        payloads = self.seeds * self.codewords
+        _check(payloads <= 1 << PAYLOAD_BITS, f"there are at most 2^48 codewords of all seeds, not {payloads}")
+
+    @property
+    def wide(self) -> bool:
+        """Whether the payload needs a wide row."""
+        return False
+
+    @property
+    def counters(self) -> int:
+        """How many counters the column has: reports, sums, sums of squares."""
+        return 1 + 2 * self.size
+
+
+Shape = Symbol | Bitmap | Integer | Integers | Codeword

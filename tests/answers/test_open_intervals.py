@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from deniable import Collection, Metric
 from deniable.kinds import KINDS, Distribution, Joint, Quantity, Tree
 from deniable.mechanisms import MECHANISMS, Laplace
-from deniable.payload import Bitmap, Integer, Integers, Symbol
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable_aggregator.analysis.question import Answer
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Estimate, Measure, Target, answer
+from deniable_aggregator.codebook import directions
 from deniable_aggregator.planning.check import findings
 from deniable_aggregator.telling import terminal
 from deniable_aggregator.telling.messages import estimate_message
@@ -92,6 +93,8 @@ def hostile(draw: st.DrawFn, metric: Metric) -> Counters:
                 own = [n, *(draw(st.integers(0, n)) for _ in range(shape.size))]
             case Integer() | Integers():
                 own = _sums(draw, shape, metric, draw(_OFTEN))
+            case Codeword():
+                own = _directions(draw, shape, draw(_OFTEN))
             case _:
                 raise AssertionError(shape)
         columns.append(np.array(own, dtype=np.int64))
@@ -114,6 +117,14 @@ def _sums(draw: st.DrawFn, shape: Integer | Integers, metric: Metric, often: lis
             totals[entry] += times * payload
             squares[entry] += times * payload**2
     return [sum(often), *totals, *(each & 0xFFFFFFFF for each in squares), *(each >> 32 for each in squares)]
+
+
+def _directions(draw: st.DrawFn, shape: Codeword, often: list[int]) -> list[int]:
+    """Of a few codewords, each sent so often: reports, sums, sums of squares."""
+    payloads = st.integers(0, shape.seeds * shape.codewords - 1)
+    sent = np.array([draw(payloads) for _ in often], dtype=np.uint64)
+    made, times = directions(shape, sent), np.array(often, dtype=np.float64)
+    return [sum(often), *map(int, times @ made), *map(int, times @ (made * made))]
 
 
 def test_every_mechanism_is_among_them() -> None:

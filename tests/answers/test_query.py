@@ -101,6 +101,19 @@ def test_an_epoch_that_has_only_begun_does_not_take_the_place_of_a_whole_one() -
     asked(questions)
 
 
+def test_a_segment_in_which_nobody_reported_has_no_answer_of_another_one() -> None:
+    """Of an epoch that has reports in the first segment alone, the second has none."""
+
+    async def questions(analyst: Analyst, store: CountingStore) -> None:
+        await put(store, COLLECTION, TODAY, {"dark": [30, 70]}, segment=0)
+        for segment, reports in ((("beta", "linux"), 100), (("beta", "windows"), 0), (("stable", "linux"), 0)):
+            query = Query(segment=dict(zip(("channel", "platform"), segment, strict=True)))
+            (found,) = await analyst.answers("", query, "dark")
+            assert found.estimate.reports == reports
+
+    asked(questions)
+
+
 def test_segments_are_asked_one_by_one_or_added_up() -> None:
     """One value of a segment is asked over all values of the others, and all of them make up the whole."""
 

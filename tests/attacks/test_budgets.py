@@ -67,11 +67,11 @@ def test_the_budget_of_an_epoch_is_one_whatever_things_are_called() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        [asking(description="d" + "." * number, more="memoize = true", budget="") for number in range(TIMES)],
+        [asking(more=f"memoize = true\nrevision = {number + 1}", budget="") for number in range(TIMES)],
         [asking(epsilon=f"1.{number:03}", more="memoize = true", budget="") for number in range(TIMES)],
         [asking(f"n{number}", more="memoize = true", budget="") for number in range(TIMES)],
     ],
-    ids=["words", "epsilon", "the collection's name"],
+    ids=["revision", "epsilon", "the collection's name"],
 )
 def test_a_question_that_changes_for_ever_is_not_answered_for_ever(changed: list[Collection]) -> None:
     """A metric's name may have four questions where no lifetime's budget limits them; those go on being answered.
@@ -85,16 +85,25 @@ def test_a_question_that_changes_for_ever_is_not_answered_for_ever(changed: list
     assert answers(device, [*changed, *changed[:4] * 5], within_a_day=False) == 4 + 20
     assert [charge.epsilon > 0 for charge in device.ledger].count(True) == 4
     limited = [
-        asking(description="d" + "." * number, more="memoize = true\nremembered_answers = 1", budget="lifetime = 9")
+        asking(more=f"memoize = true\nremembered_answers = 1\nrevision = {number + 1}", budget="lifetime = 9")
         for number in range(TIMES)
     ]
     assert answers(Device(limited[0]), limited, within_a_day=False) == 9, "its lifetime's budget is all that counts"
 
 
+def test_words_that_change_buy_no_further_answer() -> None:
+    """A memoized metric that is worded anew every day tells the same lie for thirty days, and is paid for once."""
+    worded = [asking(description="d" + "." * number, more="memoize = true", budget="") for number in range(TIMES)]
+    device = Device(worded[0])
+    assert answers(device, worded, within_a_day=False) == TIMES
+    assert [charge.epsilon > 0 for charge in device.ledger].count(True) == 1
+    assert device.state.run(lambda connection: connection.execute("SELECT count(*) FROM memo").fetchone()) == (1,)
+
+
 @pytest.mark.parametrize("budget", ["", "lifetime = 4", "lifetime = 5", "lifetime = 6.5"])
 def test_a_question_that_changes_is_refused_whatever_the_answers_were(budget: str) -> None:
     """Devices that always said the same, and devices that changed their minds, are refused at the same moments."""
-    versions = [asking(description=f"d{day // 2}", more="memoize = true", budget=budget) for day in range(12)]
+    versions = [asking(more=f"memoize = true\nrevision = {day // 2 + 1}", budget=budget) for day in range(12)]
     said = [[True] * 12, [False] * 12, [True, False] * 6, [True, True, False] * 4, [False] * 5 + [True] * 7]
     patterns = []
     for values in said:

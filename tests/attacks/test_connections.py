@@ -8,7 +8,6 @@ import os
 import resource
 import selectors
 import socket
-import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -22,10 +21,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from deniable import Collection
 from deniable_aggregator.serving import server as serving_module
 from deniable_aggregator.serving.connections import Guard
-from support import aggregators
 from support.aggregator_server import Client, connected, request, serving
 from support.aggregators import EXACT, running
-from support.commands import COMMAND
 from support.waiting import PATIENCE, until
 
 DIGEST = Collection.loads(EXACT).digest
@@ -38,14 +35,6 @@ def collection(tmp_path: Path) -> Path:
     file = tmp_path / "metrics.toml"
     file.write_text(EXACT)
     return file
-
-
-def limited(directory: Path, files: str) -> str:
-    """The command, with a limit of files."""
-    script = directory / "limited"
-    script.write_text(f'#!/bin/sh\n{files}\nexec {COMMAND} "$@"\n')
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    return str(script)
 
 
 AGAIN = 0.1
@@ -131,14 +120,11 @@ def today() -> int:
     return int(time.time() // 86400)
 
 
-def test_silent_connections_keep_no_device_out(
-    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silent_connections_keep_no_device_out(collection: Path, tmp_path: Path) -> None:
     """With 1,024 files, 1,100 silent connections that come again whenever they are closed: a device gets through."""
-    monkeypatch.setattr(aggregators, "COMMAND", limited(tmp_path, "ulimit -n 1024"))
 
     async def attack() -> None:
-        async with running(collection, "--data", tmp_path / "data") as aggregator:
+        async with running(collection, "--data", tmp_path / "data", most=(1024, 1024)) as aggregator:
             async with connected(aggregator.port) as client:
                 assert await acknowledged(client)
             with silent(aggregator.port, 1100) as held:
@@ -151,12 +137,11 @@ def test_silent_connections_keep_no_device_out(
     asyncio.run(attack())
 
 
-def test_the_file_limit_is_raised(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_limit_is_raised(collection: Path, tmp_path: Path) -> None:
     """All processes may have as many files as the system lets them, whatever the shell's limit was."""
-    monkeypatch.setattr(aggregators, "COMMAND", limited(tmp_path, "ulimit -S -n 512; ulimit -H -n 3000"))
 
     async def look() -> None:
-        async with running(collection, "--data", tmp_path / "data") as aggregator:
+        async with running(collection, "--data", tmp_path / "data", most=(512, 3000)) as aggregator:
             for pid in (aggregator.process.pid, *aggregator.workers()):
                 assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (3000, 3000)
 

@@ -79,7 +79,8 @@ def fleet_of(metrics: str, budget: int = 15) -> Collection:
         (*KINDS["flags of 10"], 4.04),
         (*KINDS["boolean"], 0.72),
         ("number", 'range = [0, 480]\nmechanism = "laplace"\n', 10.91),
-        ("vector", 'dimensions = 8\nclip = 1\nnorm = "l1"\n', 128.0),
+        ("vector", 'dimensions = 8\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"\n', 128.0),
+        ("vector", 'dimensions = 8\nclip = 1\nnorm = "l2"\n', 47.68),
     ],
 )
 def test_what_a_repeated_answer_gives_away(kind: str, more: str, bits: float) -> None:

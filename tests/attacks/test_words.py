@@ -59,7 +59,7 @@ def test_hostile_words_are_found_and_told_as_any_other() -> None:
     counters = simulate(metric, [word for word in words for _ in range(2_000)], np.random.default_rng(2))
     told = answer(metric, counters)
     found = {row.key for row in told.series[0].rows}
-    fitting = [word for word in words if isinstance(metric.kind, Text) and metric.kind.codeword(word)]
+    fitting = [word for word in words if isinstance(metric.kind, Text) and metric.kind.imprint(word)]
     assert {word_key(word) for word in fitting} <= found
     assert len(fitting) >= 8
     lines = list(csv.DictReader(io.StringIO(told.to_csv())))
@@ -77,7 +77,7 @@ def test_one_fake_moves_a_word_no_farther_than_stated() -> None:
     """Whatever it sends, to whichever group: the share of a word is a count out of all reports."""
     metric = asked("text", "epsilon = 2")
     assert isinstance(metric.kind, Text)
-    code = metric.kind.codeword("word")
+    code = metric.kind.imprint("word")
     assert code is not None
     farthest = 0.0
     for place, column in enumerate(metric.columns):

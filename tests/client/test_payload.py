@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from deniable.payload import Bitmap, Integer, Integers, Shape, Symbol
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Shape, Symbol
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ from deniable.payload import Bitmap, Integer, Integers, Shape, Symbol
         (Integer(1 << 32), 4, False),
         (Integers(1, 1), 4, True),
         (Integers(100, (1 << 31) - 1), 301, True),
+        (Codeword(1, 2, 1), 3, False),
+        (Codeword(1024, 256, 1 << 40), 2049, False),
     ],
     ids=str,
 )
@@ -44,6 +46,9 @@ def test_a_shape_says_its_counters_and_its_row(shape: Shape, counters: int, wide
         (Integers, (0, 1)),
         (Integers, (1, 0)),
         (Integers, (1, 1 << 31)),
+        (Codeword, (0, 2, 1)),
+        (Codeword, (3, 1, 2)),
+        (Codeword, (3, 2, 0)),
     ],
 )
 def test_what_tells_nothing_or_does_not_fit_is_no_shape(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import selectors
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -240,7 +240,7 @@ class Work:
         return spent / (self.began[-2] - self.began[0])
 
 
-def batcher_of(loop: Simulated, work: Work, patch: pytest.MonkeyPatch, on_way: Callable[[], bool]) -> Batcher:
+def batcher_of(loop: Simulated, work: Work, patch: pytest.MonkeyPatch) -> Batcher:
     """A batcher whose flushes are such work, on the loop's clock."""
     patch.setattr(batchers, "Flush", work)
     clocks = SimpleNamespace(
@@ -249,7 +249,7 @@ def batcher_of(loop: Simulated, work: Work, patch: pytest.MonkeyPatch, on_way: C
         perf_counter=loop.time,
     )
     patch.setattr(batchers, "time", clocks)
-    return Batcher(Store("redis://127.0.0.1:1"), Calendar(), FlushSettings(), IngestStats(), on_way)
+    return Batcher(Store("redis://127.0.0.1:1"), Calendar(), FlushSettings(), IngestStats())
 
 
 def some(number: int) -> Batch:
@@ -271,7 +271,7 @@ def simulated(
     loop = Simulated()
     work = Work(loop, *costs)
     with monkeypatch.context() as patch:
-        batcher = batcher_of(loop, work, patch, lambda: False)
+        batcher = batcher_of(loop, work, patch)
 
         async def come() -> None:
             for number in range(batches):
@@ -287,28 +287,29 @@ def simulated(
     return work
 
 
-def bursts(monkeypatch: pytest.MonkeyPatch, on_way: Callable[[float, float], bool]) -> Work:
-    """Twenty calls together, a tenth of a millisecond each, a hundred times a second; whether calls are on their way
-    is said by the time now and the end of the burst."""
+def crowds(
+    monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], gap: float, pause: float = 0.01
+) -> tuple[Work, list[float]]:
+    """So many batches at a time, the parts of a crowd so far apart, the crowds farther; when each of fifty came."""
+    starts: list[float] = []
     loop = Simulated()
-    apart, between = 5e-5, 0.008
-    work, end = Work(loop, 0.0002, 5e-6, 0.0005), [0.0]
+    work = Work(loop, 0.0002, 5e-6, 0.0005)
     with monkeypatch.context() as patch:
-        batcher = batcher_of(loop, work, patch, lambda: on_way(loop.now, end[0]))
+        batcher = batcher_of(loop, work, patch)
 
         async def come() -> None:
-            for burst in range(50):
-                end[0] = loop.now + 0.00195
-                for number in range(20):
-                    batcher.submit(some(20 * burst + number))
-                    loop.work(apart)
-                    await asyncio.sleep(apart)
-                await asyncio.sleep(between)
+            for crowd in range(50):
+                starts.append(loop.now)
+                for part, size in enumerate(sizes):
+                    for number in range(size):
+                        batcher.submit(some((crowd * len(sizes) + part) * 1000 + number))
+                    await asyncio.sleep(gap)
+                await asyncio.sleep(pause)
             await batcher.drain()
 
         loop.run_until_complete(come())
         loop.close()
-    return work
+    return work, starts
 
 
 @pytest.mark.parametrize("fixed", [0.0002, 0.002, 0.02])
@@ -357,18 +358,24 @@ def test_a_crowd_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(distances) <= 2.1 * PATIENCE
 
 
-def test_calls_that_come_together_are_flushed_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch that finds its lane idle lets the calls come along that have begun: a burst is one flush, but for the
-    first of all, of which nothing is known. Where nothing is known of them it is two, the first of one batch."""
-    assert bursts(monkeypatch, lambda now, end: now < end).sizes[-49:] == [20] * 49
-    blind = bursts(monkeypatch, lambda _now, _end: False).sizes
-    assert blind.count(1) >= 45
-    assert len(blind) >= 90
+def test_a_crowd_that_comes_in_parts_is_flushed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty calls on twenty connections come as eight, as many as are accepted at a time, and twelve: they are one
+    flush, and do not wait for the next one's moment. So are more parts, as long as each look brings some."""
+    assert crowds(monkeypatch, (8, 12), gap=0.0005)[0].sizes[-49:] == [20] * 49
+    assert crowds(monkeypatch, (2, 2, 2), gap=0.0009)[0].sizes[-49:] == [6] * 49
 
 
-def test_nobody_waits_long_for_calls_that_do_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If calls are always on their way, a batch waits for them as long as flushes under load are apart, no longer."""
-    work = bursts(monkeypatch, lambda _now, _end: True)
-    assert work.sizes[-49:] == [20] * 49
-    waits = [began - 0.01 * number for number, began in enumerate(work.began[-49:], start=1)]
-    assert max(waits) <= PATIENCE + 0.001 + 1e-9
+def test_who_comes_alone_to_an_idle_lane_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One batch begins at once; two wait a millisecond, to see whether there are more."""
+    for size, wait in ((1, 0.0), (2, 0.001)):
+        work, starts = crowds(monkeypatch, (size,), gap=0.01)
+        waits = [began - start for began, start in zip(work.began, starts, strict=True)]
+        assert waits[1:] == pytest.approx([wait] * 49)
+
+
+def test_a_crowd_without_end_waits_no_longer_than_under_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two batches at every look for eleven milliseconds: the first begin within five, and a look."""
+    work, starts = crowds(monkeypatch, (2,) * 12, gap=0.0009)
+    assert sum(work.sizes) == 50 * 24
+    waits = [min(began - start for began in work.began if began >= start) for start in starts]
+    assert PATIENCE - 0.001 <= max(waits) <= PATIENCE + 0.001 + 1e-9

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable.payload import Bitmap, Integer, Integers, Symbol
+from deniable import codebook
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
@@ -21,7 +22,9 @@ from support.aggregator_server import LAYOUT, rows
 
 NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
 GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Integers(3, 9, 70, 14))))
-TABLES = (Lookup(LAYOUT), Lookup(NARROW), Lookup(GAPS))
+TOLD = Layout("told", 10, 3600, 3, (("a", Codeword(3, 8, 5)), ("a", Codeword(40, 256, 1 << 40)), ("b", Symbol(4)),
+                                    ("c", Integer(9)), ("d", Codeword(3, 8, 5))))  # fmt: skip
+TABLES = (Lookup(LAYOUT), Lookup(NARROW), Lookup(GAPS), Lookup(TOLD))
 
 
 def batch(
@@ -52,6 +55,12 @@ def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int]
         case Integer(size, gap), int(value) if value < size:
             value += gap * ((value >= 2) + (value >= size - 2)) if gap else 0
             return {0: 1, 1: value, 2: value**2 % 2**32, 3: value**2 // 2**32}
+        case Codeword(size, codewords, seeds), int(value) if value < seeds * codewords:
+            words = struct.unpack(f"<{size + 1}H", codebook.codeword(*divmod(value, codewords), size + 1))
+            entries = [codebook.table()[word] for word in words]
+            length = codebook.LENGTH / math.sqrt(sum(entry * entry for entry in entries))
+            values = [round(entry * length) for entry in entries[:-1]]
+            return {0: 1} | dict(enumerate([*values, *(each**2 for each in values)], 1))
         case Bitmap(size, weight) as shape, _ if shape.wide == isinstance(payload, bytes):
             if isinstance(payload, bytes) and len(payload) != (size + 7) // 8:
                 return None
@@ -141,6 +150,10 @@ def a_batch(draw: st.DrawFn) -> Batch:
         narrow = [(0, draw(st.integers(0, 7))), (1, draw(st.integers(0, 8)))]
         entries = draw(st.lists(st.integers(-9, 9), min_size=3, max_size=3))
         wide = [(2, struct.pack("<3i", *entries))]
+    elif table.layout is TOLD:
+        narrow = draw(st.sampled_from([[(0, draw(st.integers(0, 41)))], [(1, draw(st.integers(0, 2**48 - 1)))], []]))
+        narrow = [*narrow, *draw(st.sampled_from([[], [(2, 3)], [(3, 8), (2, 0)], [(4, draw(st.integers(0, 39)))]]))]
+        narrow = narrow or [(1, 7)]
     elif table.layout is NARROW:
         narrow = [(c, draw(st.integers(0, 1 + 50 * c))) for c in draw(st.sets(st.integers(0, 5), min_size=1))]
     else:
@@ -181,11 +194,12 @@ def test_arrays_do_what_plain_python_does(batches: list[Batch], chosen: list[boo
 @given(alone=a_batch())
 def test_a_batch_alone_is_read_as_one_of_many(alone: Batch) -> None:
     """One after another or as arrays: the same batches are malformed, and the others add the same."""
-    if not alone.rows:
+    notes = alone.table.notes
+    if not alone.rows or notes is None:
         return
     alone = alone._replace(wide_rows=())
     malformed, expected = reference([alone], [True])
-    added = entries_of(alone.table.notes, alone.rows, alone.key.epoch, alone.segment)
+    added = entries_of(notes, alone.rows, alone.key.epoch, alone.segment)
     assert (added is None) == bool(malformed)
     if added:
         keys = [CounterKey(*key) for key in added.keys.tolist()]
@@ -206,6 +220,20 @@ def test_many_bitmaps_of_one_column_add_up(reports: int) -> None:
     assert sorted(additions.sizes) == [41, 101]
     assert len(additions.amount) == 142
     assert set(additions.amount.tolist()) == {reports}
+
+
+@pytest.mark.parametrize("reports", [1, 2, 1_900])
+def test_codewords_of_many_groups_add_up(reports: int) -> None:
+    """Alone, and more than are made at a time, in order or mixed: exactly what they say, beside other reports."""
+    made = [
+        batch(TABLES[3], rows((1, 2**48 - 1 - 7919 * number), (2, number % 4)), [], 20_000, number * 7 // reports % 3)
+        for number in range(reports)
+    ]
+    for batches in (made, made[::-1] + made):
+        malformed, expected = reference(batches, [True] * len(batches))
+        assert not malformed
+        found = found_in(Rows(batches).additions(np.ones(len(batches), dtype=np.bool_)))
+        assert found == Counter({entry: amount for entry, amount in expected.items() if amount})
 
 
 def test_the_largest_values_do_not_wrap() -> None:

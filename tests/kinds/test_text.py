@@ -9,7 +9,7 @@ import pytest
 
 from deniable import InvalidValueError
 from deniable.kinds import Text
-from deniable.kinds._codewords import CELLS, FRAMES, GROUPS, SYMBOLS, Codewords, mixed, pieces
+from deniable.kinds._imprints import CELLS, FRAMES, GROUPS, SYMBOLS, Imprints, mixed, pieces
 from deniable.kinds._spelling import _codes, read, spell
 from deniable_aggregator.estimators._decoding import mixed as mixed_at_once
 from support.asked import LINKABLE, asked, refused
@@ -52,8 +52,8 @@ def test_common_words_have_few_bits() -> None:
 
 
 def test_blocks_and_words_are_one_to_one() -> None:
-    """A codeword's block is read as its word and as no other; words that begin alike share no cells as a rule."""
-    code = Codewords("metrics.one")
+    """An imprint's block is read as its word and as no other; words that begin alike share no cells as a rule."""
+    code = Imprints("metrics.one")
     rng = np.random.default_rng(1)
     for frame in FRAMES:
         assert sum(pieces(frame)) == frame
@@ -75,7 +75,7 @@ def test_cells_are_spread_evenly() -> None:
     Of a group whose symbol brings in b bits of the block so far that is a Poisson number of about pairs / 64 times
     2^-b + 1 / 256; six of its standard deviations are exceeded once in 10^8 times.
     """
-    code = Codewords("metrics.one")
+    code = Imprints("metrics.one")
     own = [code.of(f"com.example.{number}") for number in range(4_000)]
     (frame,) = {each.frame for each in own if each.length <= each.frame and each.frame == own[-1].frame}
     cells = np.array([each.cells for each in own if each.frame == frame])
@@ -93,9 +93,9 @@ def test_hashes_are_the_same_one_at_a_time_and_all_at_once() -> None:
     assert [mixed(number) for number in numbers.tolist()] == mixed_at_once(numbers).tolist()
 
 
-def test_metrics_have_codewords_of_their_own() -> None:
+def test_metrics_have_imprints_of_their_own() -> None:
     """Two words that share a cell in one metric do not in another."""
-    assert Codewords("one").of("word").cells != Codewords("two").of("word").cells
+    assert Imprints("one").of("word").cells != Imprints("two").of("word").cells
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,15 @@ import deniable
 from deniable import randomness
 from deniable.errors import InvalidValueError
 from deniable.kinds import Vector
-from deniable.mechanisms import Gaussian, VectorLaplace
+from deniable.mechanisms import Codewords, Gaussian, VectorLaplace
 from deniable.mechanisms._entries import unpack
 from deniable.randomness import WORD
 from support.asked import LINKABLE, asked, refused
 
 L2 = 'dimensions = 3\nclip = 1.5\nnorm = "l2"\ndelta = 1e-8\nfleet = 1_000_000\nepsilon = 1.0\n'
+PURE = 'dimensions = 3\nclip = 1.5\nnorm = "l2"\nepsilon = 1.0\n'
 L1 = 'dimensions = 3\nclip = 1.5\nnorm = "l1"\nepsilon = 1.0\n'
+LAPLACE = L1 + 'mechanism = "vector_laplace"\n'
 
 
 def rounded(kind: Vector, value: list[float], word: int) -> list[int]:
@@ -31,20 +33,48 @@ def rounded(kind: Vector, value: list[float], word: int) -> list[int]:
 
 
 def test_the_norm_chooses_the_noise() -> None:
-    """l2: Gaussian, with a delta that the metric shows; l1: Laplace, without."""
-    euclidean, manhattan = asked("vector", L2), asked("vector", L1)
+    """l2: Gaussian, with a delta that the metric shows; l1: Laplace, without, if it is asked for by name."""
+    euclidean, manhattan = asked("vector", L2), asked("vector", LAPLACE)
     assert isinstance(euclidean.kind, Vector)
     assert isinstance(manhattan.kind, Vector)
     assert euclidean.columns[0].mechanism == Gaussian(euclidean.epsilon, Fraction(1, 10**8), 3, euclidean.kind.bound)
     assert manhattan.columns[0].mechanism == VectorLaplace(manhattan.epsilon, 3, manhattan.kind.bound)
     assert (euclidean.kind.delta, manhattan.kind.delta) == (Fraction(1, 10**8), Fraction(0))
     assert euclidean.columns[0].shape.wide
-    assert refused("vector", L2 + 'mechanism = "vector_laplace"') == [
-        'one: norm = "l2" goes with mechanism = "gaussian"'
-    ]
-    assert refused("vector", L1 + 'mechanism = "gaussian"') == [
-        'one: norm = "l1" goes with mechanism = "vector_laplace"'
-    ]
+    for text, says in (
+        (L2 + 'mechanism = "vector_laplace"', 'mechanism = "vector_laplace" has no delta: leave out delta and fleet'),
+        (L2 + 'mechanism = "codewords"', 'mechanism = "codewords" has no delta: leave out delta and fleet'),
+        (PURE + 'mechanism = "vector_laplace"', 'mechanism = "vector_laplace" goes with norm = "l1"'),
+        (PURE + 'mechanism = "gaussian"', 'mechanism = "gaussian" goes with norm = "l2", a delta and a fleet'),
+        (L1 + 'mechanism = "gaussian"', 'mechanism = "gaussian" goes with norm = "l2", a delta and a fleet'),
+    ):
+        assert refused("vector", text) == [f"one: {says}"]
+
+
+def test_without_a_delta_a_codeword_is_named() -> None:
+    """l2: always; l1: where that has less variance than Laplace noise. Eight bytes, and nothing but epsilon."""
+    for text in (PURE, L1, PURE + 'mechanism = "codewords"', L1 + 'mechanism = "codewords"'):
+        metric = asked("vector", text)
+        assert isinstance(metric.kind, Vector)
+        assert metric.columns[0].mechanism == Codewords.best(metric.epsilon, 3, metric.kind.bound)
+        assert metric.kind.delta == 0
+        assert not metric.columns[0].shape.wide
+    for dimensions, epsilon, best in ((1000, 4, Codewords), (1000, 8, VectorLaplace), (8, 8, Codewords)):
+        many = L1.replace("= 3", f"= {dimensions}").replace("epsilon = 1.0", f"epsilon = {epsilon}")
+        chosen = asked("vector", many).columns[0].mechanism
+        named = [
+            asked("vector", f'{many}mechanism = "{each}"').columns[0].mechanism for each in Vector.mechanisms[::2]
+        ]
+        assert isinstance(chosen, best)
+        assert chosen == min(named, key=lambda each: each.variance)  # type: ignore[attr-defined]
+
+
+def test_what_was_sent_is_said_in_words() -> None:
+    """A codeword is a direction among others, by its number: no answer."""
+    metric = asked("vector", PURE)
+    (column,) = metric.columns
+    said = metric.kind.describe(0, column.mechanism, 256 * 77 + 5)
+    assert said == "direction 5 of 256 that were drawn at random"
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 100, 4096])
@@ -126,9 +156,11 @@ def test_a_delta_that_would_expose_someone_is_refused() -> None:
             f"one.delta: of a fleet of 1000000 devices it may expose {exposed}: take less than "
         )
     assert refused("vector", L2.replace("1e-8", "9.99e-7")) == []
-    missing = 'missing: norm = "l2" protects but for a chance of delta a device of the fleet'
-    assert refused("vector", L2.replace("delta = 1e-8\n", "")) == [f"one.delta: {missing}"]
-    assert refused("vector", L2.replace("fleet = 1_000_000\n", "")) == [f"one.fleet: {missing}"]
+    for line, key, other in (("delta = 1e-8", "delta", "fleet"), ("fleet = 1_000_000", "fleet", "delta")):
+        (problem,) = refused("vector", L2.replace(f"{line}\n", ""))
+        assert problem.startswith(
+            f"one.{key}: missing: Gaussian noise, for which {other} is given, protects but for "
+        )
     assert refused("vector", L1 + "delta = 1e-8") == [
         'one.delta: goes with norm = "l2": an l1 vector is protected without exception'
     ]
@@ -148,7 +180,9 @@ def test_what_can_not_be_asked() -> None:
         "one.clip: missing",
         "one.norm: missing",
     ]
-    assert refused("vector", L1.replace("dimensions = 3", "dimensions = 4096").replace("1.0", "0.001"))[0].startswith(
+    tiny = LAPLACE.replace("dimensions = 3", "dimensions = 4096").replace("1.0", "0.001")
+    assert refused("vector", tiny.replace('mechanism = "vector_laplace"', "")) == []  # codewords fit
+    assert refused("vector", tiny)[0].startswith(
         "one: noise over 8396802 steps at epsilon 0.001 does not fit 32 bits"
     )
     assert refused("vector", L2.replace("epsilon = 1.0", "epsilon = 0.00001")) == [

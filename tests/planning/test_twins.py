@@ -25,6 +25,7 @@ from deniable.mechanisms import (
     VectorLaplace,
 )
 from deniable.mechanisms._entries import pack, unpack
+from deniable.payload import Integers
 from deniable.randomness import WORD
 from deniable_aggregator.planning import twins
 from mechanisms.registered import CASES
@@ -128,7 +129,7 @@ ENTRIES: list[tuple[Any, int]] = [
     (subject.mechanism, unpack(value, 1)[0])
     for cases in CASES.values() if cases.proved for subject in cases.fitted for value in subject.inputs
 ]  # fmt: skip
-"""Of mechanisms whose payloads are not listed: vectors of one entry."""
+"""Of mechanisms whose inputs are not listed: vectors of one entry."""
 ALARM = 1e-6 / (len(FITTED) + len(ENTRIES))
 """Each fit's share of one false alarm in a million runs. A twin whose epsilon is 5% off passes as seldom."""
 FAR = 400
@@ -151,17 +152,20 @@ def test_a_twin_of_another_epsilon_is_noticed(subject: Subject) -> None:
 
 
 @pytest.mark.parametrize(("mechanism", "entry"), ENTRIES, ids=lambda each: getattr(each, "name", ""))
-def test_entries_follow_the_exact_noise(mechanism: VectorLaplace | Gaussian, entry: int) -> None:
-    """The same for the noise of one entry; noise of a wrong epsilon is rejected."""
+def test_entries_follow_the_exact_noise(mechanism: Mechanism, entry: int) -> None:
+    """The same for the noise of one entry, or the codewords that it names; noise of a wrong epsilon is rejected."""
     test = planned(mechanism, pack([entry]))
     assert not strays(test, [drawn(mechanism, pack([entry]), test.reports)])
     assert strays(test, [drawn(detuned(mechanism), pack([entry]), test.reports)])
 
 
-def planned(mechanism: VectorLaplace | Gaussian, value: int) -> Plan:
-    """The test of the noise of one entry, as far as it goes in a million draws."""
-    (entry,), most = twins.inputs(mechanism, [value])[0].tolist(), mechanism.shape.bound
-    sent = [pack([each]) for each in range(max(entry - FAR, -most), min(entry + FAR, most) + 1)]
+def planned(mechanism: Mechanism, value: int) -> Plan:
+    """The test of what is sent of one entry: of all payloads, or of noise as far as it goes in a million draws."""
+    (entry,), sent = twins.inputs(mechanism, [value])[0].tolist(), []
+    if isinstance(mechanism.shape, Integers):
+        most = mechanism.shape.bound
+        sent = [pack([each]) for each in range(max(entry - FAR, -most), min(entry + FAR, most) + 1)]
+    sent = sent or list(mechanism.payloads())
     right, wrong = (
         [float(each.probability(payload, value)) for payload in sent] for each in (mechanism, detuned(mechanism))
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 from tools.anytime_coverage import FLEETS, Fleet, missed
 from tools.window_coverage import Sampler, asked
 
-from deniable_aggregator.analysis.anytime import LOOKS, Looks, anytime, at_one, growing, level, times
+from deniable_aggregator.analysis.anytime import LOOKS, Looks, anytime, at_one, growing, held_at, level, times
+from deniable_aggregator.analysis.comparison import against, compared
 from deniable_aggregator.analysis.windows import windowed
-from deniable_aggregator.answers import Target, truth
+from deniable_aggregator.answers import RowId, Target, truth
 
 RUNS = 600
 MOST = 0.05 + 4.9 * math.sqrt(0.05 * 0.95 / RUNS)
@@ -52,6 +54,43 @@ def test_answers_hold_at_all_looks(name: str) -> None:
                 misses += 1
                 break
     assert misses <= 15
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+def test_p_values_of_growing_windows_are_those_of_their_sequence(confidence: float) -> None:
+    """A change that is as far away as an interval reaches has the chance that the interval misses with; so who acts
+    on a p-value below 5% at any look does so wrongly in one run of twenty, as the intervals miss."""
+    metric = next(case for case in asked("1") if case.fleet.name == "half" and case.name.endswith("fresh")).metric
+    for days in (1, 3, 30, 365):
+        epochs = [[np.array([250, 250])]] * days
+        held = held_at(metric, epochs, confidence, Target.POPULATION, Looks.GROWING)
+        reach = -NormalDist().inv_cdf((1 - held.confidence) / 2)
+        assert held.chance(math.erfc(reach / math.sqrt(2))) == pytest.approx(1 - confidence, rel=1e-6)
+        assert held.chance(0.5) == 1
+
+
+@pytest.mark.parametrize("yes", [500, 520, 560, 600])
+def test_p_values_at_all_looks_are_of_the_intervals(yes: int) -> None:
+    """Below 5% exactly where a 95% interval leaves out that nothing has changed, at whatever looks; never smaller
+    than at one look, and as much wider as the interval is."""
+    metric = next(case for case in asked("1") if case.fleet.name == "half" and case.name.endswith("fresh")).metric
+    before = [[np.array([500, 500])], [np.array([505, 495])]]
+    after = [[np.array([1000 - yes, yes])], [np.array([990 - yes, yes + 10])]]
+    ((_, (one,)),) = compared(metric, before, after).series
+    ((_, (every,)),) = compared(metric, before, after, looks=Looks.ANY).series
+    made = compared(metric, before, after, looks=Looks.ANY)
+    assert made.after.estimate.confidence == made.before.estimate.confidence == 0.95
+    assert every.value == one.value
+    assert every.std_error == pytest.approx(one.std_error, rel=0.03)
+    assert every.p_value == pytest.approx(min(one.p_value * LOOKS, 1), rel=0.5)
+    where = RowId("shares", "yes")
+    sides = [against(metric, {where: 0.5}, after, looks=looks).by_id[where] for looks in Looks]
+    for own in (one, every, *sides):
+        assert (own.p_value < 0.05) == (own.low > 0 or own.high < 0)
+    assert every.p_value >= one.p_value
+    assert all(own.p_value >= sides[0].p_value for own in sides[1:])
+    with pytest.raises(ValueError, match="growing windows are compared with a baseline"):
+        compared(metric, before, after, looks=Looks.GROWING)
 
 
 @pytest.mark.parametrize("looks", [Looks.GROWING, Looks.ANY])

@@ -39,6 +39,7 @@ from support.sequential import LOOK, Claim, refuted
 
 REPORTS = (100, 1_000, 100_000)
 EPSILONS = ("0.5", "1", "2", "4")
+CASES = {epsilon: cases(epsilon) for epsilon in EPSILONS}
 SHORT, LONG, LARGE = 600, 20_000, 4_000
 Pair = tuple[Case, Case]
 """One metric, answered by both fleets."""
@@ -47,9 +48,9 @@ Pair = tuple[Case, Case]
 def pairs(epsilon: str) -> list[Pair]:
     """Every metric of the page, and what mechanisms ask that are none of these: by evenly many devices of each value,
     and by nine in ten of the first."""
-    every = cases(epsilon)
+    every = CASES[epsilon]
     own = []
-    for asked, metric in beside([case.metric for at in EPSILONS for case in cases(at)], epsilon):
+    for asked, metric in beside([case.metric for own in CASES.values() for case in own], epsilon):
         count = len(asked.values) - 1
         fleets = (
             Fleet("uniform", asked.values, [1] * (count + 1)),
@@ -69,9 +70,10 @@ def label(pair: Pair) -> str:
     return f"{pair[0].name}, {pair[0].metric.epsilon}"
 
 
-PAGE = {case.name for case in cases("1")}
-EVERY = [pair for epsilon in EPSILONS for pair in pairs(epsilon)]
-AT_ONE = pairs("1")
+PAGE = {case.name for case in CASES["1"]}
+PAIRS = {epsilon: pairs(epsilon) for epsilon in EPSILONS}
+EVERY = [pair for own in PAIRS.values() for pair in own]
+AT_ONE = PAIRS["1"]
 COUNTED = [pair for pair in EVERY if counted(pair)]
 DRAWN = [pair for pair in EVERY if not counted(pair)]
 

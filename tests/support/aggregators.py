@@ -11,7 +11,7 @@ from pathlib import Path
 
 from deniable import Collection
 from support.aggregator_server import Client, connected
-from support.commands import COMMAND
+from support.template import Program, started
 from support.waiting import until
 
 __all__ = ["DESK", "EXACT", "LEVELS", "NURSE", "WORKER", "Aggregator", "connections", "gone", "running", "started_by"]
@@ -67,10 +67,31 @@ def _said(file: Path) -> str:
         return ""
 
 
+class Process:
+    """The process of an aggregator, for who waits for it on a loop."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self.pid = program.pid
+        self.kill = program.kill
+        self.send_signal = program.send_signal
+
+    @property
+    def returncode(self) -> int | None:
+        """How it has ended, or None."""
+        return self._program.poll()
+
+    async def wait(self) -> int:
+        """How it has ended, once it has."""
+        await until(lambda: self.returncode is not None)
+        assert self.returncode is not None
+        return self.returncode
+
+
 class Aggregator:
     """An aggregator that runs."""
 
-    def __init__(self, process: asyncio.subprocess.Process, endpoint: str) -> None:
+    def __init__(self, process: Process, endpoint: str) -> None:
         self.process = process
         self.endpoint = endpoint
         self.orphans: list[int] = []
@@ -107,31 +128,29 @@ class Aggregator:
 
 @asynccontextmanager
 async def running(
-    *arguments: str | Path, listen: str = "127.0.0.1:0", log: Path | None = None
+    *arguments: str | Path,
+    listen: str = "127.0.0.1:0",
+    log: Path | None = None,
+    most: tuple[int, int] | None = None,
 ) -> AsyncIterator[Aggregator]:
-    """An aggregator, once it serves; killed in the end, and all that it has started gone."""
+    """An aggregator, once it serves; killed in the end, and all that it has started gone. `most` limits its files."""
     with log.open("ab") if log else nullcontext() as errors:
-        process = await asyncio.create_subprocess_exec(
-            COMMAND,
-            *("serve", *map(str, arguments), "--listen", listen, "--http", "off"),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=errors,
-        )
+        command = ("serve", *arguments, "--listen", listen, "--http", "off")
+        program = started(*command, stderr=errors.fileno() if errors else None, most=most)
+    process = Process(program)
     children: list[int] = []
-    try:
-        assert process.stdout
-        line = (await process.stdout.readline()).decode()
-        assert " on " in line, f"not serving: {line!r}"
-        aggregator = Aggregator(process, line.rsplit(" on ", 1)[1].strip())
-        yield aggregator
-        if process.returncode is None:
-            children = list(aggregator.children())
-        children += aggregator.orphans
-    finally:
-        if process.returncode is None:
+    with program.stdout:
+        try:
+            line = await asyncio.to_thread(program.stdout.readline)
+            assert " on " in line, f"not serving: {line!r}"
+            aggregator = Aggregator(process, line.rsplit(" on ", 1)[1].strip())
+            yield aggregator
+            if process.returncode is None:
+                children = list(aggregator.children())
+            children += aggregator.orphans
+        finally:
             process.kill()
-        await process.wait()
+            await process.wait()
     await until(lambda: all(map(gone, children)))
 
 

@@ -1,17 +1,18 @@
-"""Runs the `deniable` command as people do: in a process of its own."""
+"""Runs the `deniable` command as people do, in a process of its own, or where that adds nothing in this one."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from deniable_aggregator.commands import main
+from support.template import started
 from support.waiting import PATIENCE
 
 __all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving", "told"]
@@ -23,9 +24,15 @@ COMMAND = Path(sys.executable).parent / "deniable"
 
 def deniable(*arguments: str | Path, timeout: float = PATIENCE) -> subprocess.CompletedProcess[str]:
     """Run one subcommand to its end."""
-    return subprocess.run(
-        [COMMAND, *arguments], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL
-    )
+    given = [str(argument) for argument in arguments]
+    with tempfile.TemporaryFile("w+") as errors:
+        program = started(*given, stderr=errors.fileno())
+        with program.stdout:
+            written = program.stdout.read()
+        code = program.wait(timeout)
+        assert code is not None, "it does not end"
+        errors.seek(0)
+        return subprocess.CompletedProcess(given, code, written, errors.read())
 
 
 def told(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -53,19 +60,14 @@ def _read(file: io.TextIOWrapper) -> str:
 @contextlib.contextmanager
 def serving(data: Path, *arguments: str | Path, log: Path | None = None) -> Iterator[str]:
     """An aggregator in a process of its own, on an embedded store; its endpoint."""
-    command = [COMMAND, "serve", *arguments, "--data", data, "--listen", "127.0.0.1:0", "--http", "off"]
     with log.open("ab") if log else contextlib.nullcontext() as errors:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, stdin=subprocess.DEVNULL
-        )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert " on " in line, f"not serving: {line!r}"
-        yield line.rsplit(" on ", 1)[1].strip()
-    finally:
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGTERM)
-        process.wait(PATIENCE)
-        if process.stdout is not None:
-            process.stdout.close()
+        command = ("serve", *arguments, "--data", data, "--listen", "127.0.0.1:0", "--http", "off")
+        program = started(*command, stderr=errors.fileno() if errors else None)
+    with program.stdout:
+        try:
+            line = program.stdout.readline()
+            assert " on " in line, f"not serving: {line!r}"
+            yield line.rsplit(" on ", 1)[1].strip()
+        finally:
+            program.send_signal(signal.SIGTERM)
+            assert program.wait(PATIENCE) is not None, "it does not end"

@@ -55,6 +55,29 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield endpoint
 
 
+def test_the_command_serves_as_it_is_installed(tmp_path: Path) -> None:
+    """Started by its name, with nothing loaded: it says where it serves, and SIGTERM ends it."""
+    command: list[str | Path] = [
+        COMMAND,
+        "serve",
+        EDITOR,
+        "--data",
+        tmp_path / "data",
+        "--listen",
+        "127.0.0.1:0",
+        "--http",
+        "off",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline().startswith("serving editor on 127.0.0.1:")
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
+
+
 def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
     """`deniable demo --once` shows a row an answer, whose intervals hold the truth as often as 95% should."""
     shown = deniable("demo", "--once", "--devices", "2000", timeout=PATIENCE)

@@ -181,6 +181,25 @@ def test_estimates_hold_at_every_look_where_that_is_asked_for(aggregator: Runnin
     assert shown[0]["low"] == growing["low"]
 
 
+def test_comparisons_hold_at_every_look_where_that_is_asked_for(aggregator: Running, reader: Reader) -> None:
+    """Over HTTP, at a terminal and in Python; growing windows only where a baseline stays."""
+    one, every = (reader.compare("dark", last=7, last_epoch=TODAY, anytime=looks)[0] for looks in ("", "any"))
+    assert one["difference"] == every["difference"]
+    assert every["low"] < one["low"] < one["high"] < every["high"]
+    assert every["p_value"] > 300 * one["p_value"]
+    over_http = asked(aggregator, "/dark?last=7&anytime=any").json["comparisons"][0]
+    assert (over_http["looks"], over_http["series"][0]["changes"][0]["low"]) == ("LOOKS_ANY", every["low"])
+    where = ("--endpoint", aggregator.endpoint, "--last-epoch", str(TODAY), "--last", "7", "--format", "json")
+    assert json.loads(told("compare", "dark", "--anytime", *where).stdout)[0]["low"] == every["low"]
+    growing = asked(aggregator, "/dark?last=7&anytime=growing")
+    assert (growing.status, "compared with a baseline" in growing.json["error"]["message"]) == (400, True)
+    fixed = [
+        asked(aggregator, f"/dark?last=7&baseline.yes=0.5{looks}").json["comparisons"][0]["series"][0]["changes"][0]
+        for looks in ("", "&anytime=growing", "&anytime=any")
+    ]
+    assert fixed[0]["low"] > fixed[1]["low"] > fixed[2]["low"]
+
+
 def test_comparisons_are_remembered_until_a_side_changes(aggregator: Running) -> None:
     """Who asks again is told what was found; of other counters something else is found."""
     analyst = aggregator.analyst_of(aggregator.server.store)

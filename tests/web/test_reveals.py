@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from deniable import Collection
-from deniable.kinds import KINDS
+from deniable.kinds import KINDS, Fed
 from deniable.odds import believed
 from deniable_aggregator.telling.reveals import reveals
 from support.asked import LINKABLE
@@ -21,6 +21,7 @@ KINDS_PARAMETERS = {
     "count": "max = 10",
     "distribution": "range = [0, 10]\nbuckets = 5",
     "flags": 'flags = ["a", "b"]',
+    "joint": 'of = ["one", "other"]',
     "set": 'values = ["a", "b", "c"]\nmax_items = 2',
     "text": "",
     "tree": 'paths = ["a/x", "a/y", "b"]',
@@ -34,6 +35,8 @@ def sentences(kind: str, more: str = "epsilon = 1.0") -> str:
         '[collection]\nname = "x"\nepoch = "1d"\nowner = "a@b.example"\n[budget]\nepoch = 9\n'
         f'[metrics.m]\ndescription = "It"\nkind = "{kind}"\n{KINDS_PARAMETERS[kind]}\n{more}\n'
     )
+    for name in ("one", "other") if issubclass(KINDS[kind], Fed) else ():
+        text += f'[metrics.{name}]\ndescription = "It"\nkind = "boolean"\nepsilon = 1\n'
     return " ".join(reveals(Collection.loads(text).metrics["m"]))
 
 

@@ -27,14 +27,15 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
+from typing import NamedTuple
 
 from deniable import Metric
 from deniable_aggregator.analysis.windows import Counters, Windowed, reports_of, windowed
 from deniable_aggregator.answers import RowId, Target
 
-__all__ = ["LOOKS", "LOOKS_TIMES", "Looks", "anytime", "at_one", "growing", "level", "times"]
+__all__ = ["LOOKS", "LOOKS_TIMES", "Held", "Looks", "anytime", "at_one", "growing", "held_at", "level", "times"]
 
 LOOKS = 366
 """So many looks at any windows hold together: a year of days."""
@@ -70,15 +71,40 @@ def anytime(
 ) -> Windowed:
     """The estimate from each epoch's counters, with intervals that hold at all those looks together; with some `more`
     rows that are asked for, and maybe without those of series that are not told, where `only` some are."""
+    wide = held_at(metric, epochs, confidence, target, looks).confidence
+    return windowed(metric, epochs, wide, target, more=more, only=only).claiming(confidence)
+
+
+class Held(NamedTuple):
+    """What makes intervals hold at several looks together."""
+
+    confidence: float
+    """That ordinary intervals are asked for."""
+    chance: Callable[[float], float]
+    """What a p-value becomes: it is below 1 - confidence where these intervals leave out what is not there."""
+
+
+def held_at(
+    metric: Metric, epochs: Sequence[Sequence[Counters]], confidence: float, target: Target, looks: Looks
+) -> Held:
+    """How intervals of a window hold at all those looks together."""
     if looks is Looks.ONE:
-        return windowed(metric, epochs, confidence, target, more=more, only=only)
-    most = times(confidence, LOOKS) if looks is Looks.ANY else 0.0
-    if looks is Looks.GROWING:
-        found = windowed(metric, epochs, confidence, target)
-        first = sum(reports_of(column.shape, own) for column, own in zip(metric.columns, epochs[0], strict=True))
-        spans = (found.effective, found.estimate.reports)
-        most = max(growing(confidence, reports / max(first * _PART, 1.0)) for reports in spans)
-    return windowed(metric, epochs, level(most), target, more=more, only=only).claiming(confidence)
+        return Held(confidence, lambda chance: chance)
+    if looks is Looks.ANY:
+        wide = level(times(confidence, LOOKS))
+        return Held(wide, lambda chance: min(chance * (1 - confidence) / (1 - wide), 1.0))
+    found = windowed(metric, epochs, confidence, target)
+    first = sum(reports_of(column.shape, own) for column, own in zip(metric.columns, epochs[0], strict=True))
+    spans = [reports / max(first * _PART, 1.0) for reports in (found.effective, found.estimate.reports)]
+    most, ratio = max((growing(confidence, own), own) for own in spans)
+    wide = level(most)
+    rounded = most / times(wide, 1)
+    return Held(wide, lambda chance: _first(-rounded * NormalDist().inv_cdf(chance / 2), ratio) if chance else 0.0)
+
+
+def _first(errors: float, ratio: float) -> float:
+    """How often a sequence is ever as far away as so many errors are at t / r: `growing`, the other way round."""
+    return min(math.exp((math.log1p(ratio) - errors**2 / (1 + 1 / ratio)) / 2), 1.0)
 
 
 def at_one(confidence: float, looks: Looks) -> float:

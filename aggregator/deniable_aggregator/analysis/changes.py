@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
+from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, against, compared
 from deniable_aggregator.analysis.discoveries import found
 from deniable_aggregator.analysis.prices import estimating
@@ -58,6 +59,8 @@ class Changed:
     """Of each series the changes that were asked for, and whether each is found."""
     fixed: bool
     """Whether it is compared with a baseline."""
+    looks: Looks
+    """At which looks together its intervals and p-values hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,8 @@ class _Sides:
         windows, segments = (_window(other), _window(asked)), (other.segment, asked.segment)
         fixed = None if self.baseline is None else tuple(self.baseline.items())
         named = [tuple(sorted(own.items())) for own in segments]
-        what = about.digest, *named, asked.confidence, asked.target, self.devices, fixed
+        joined = tuple(own.digest for own in self.analyst.catalog.joined(about))
+        what = joined, *named, asked.confidence, asked.target, asked.looks, self.devices, fixed
         key = kept.number(what), metric.name, windows[1].start, windows[1].stop, windows[0]
         versions = [await self.analyst.versions(self.collection, own) for own in self.queries]
         state = state_of([*versions[0], *versions[1]])
@@ -160,7 +164,7 @@ class _Sides:
         if comparison is None:
             comparison = await self._compared(metric, turn)
             kept.keep(key, state, comparison, lambda made: len(made.by_id))
-        return Changed(about, metric, windows, segments, comparison, (), fixed is not None)
+        return Changed(about, metric, windows, segments, comparison, (), fixed is not None, asked.looks)
 
     async def _compared(self, metric: Metric, turn: Turn) -> Comparison:
         other, asked = self.queries
@@ -169,10 +173,12 @@ class _Sides:
         if self.baseline is not None:
             first = headings(metric)[0].name
             fixed = {RowId(where.series or first, where.key): value for where, value in self.baseline.items()}
-            return await _made(lambda: against(metric, fixed, after, *levels), metric, len(after), turn)
+            return await _made(lambda: against(metric, fixed, after, *levels, asked.looks), metric, len(after), turn)
         before = await self.analyst.counters(self.collection, other, metric, turn)
         epochs = len(before) + len(after)
-        return await _made(lambda: compared(metric, before, after, *levels, self.devices), metric, epochs, turn)
+        return await _made(
+            lambda: compared(metric, before, after, *levels, self.devices, asked.looks), metric, epochs, turn
+        )
 
 
 def _window(query: Query) -> range:

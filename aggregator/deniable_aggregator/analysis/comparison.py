@@ -38,13 +38,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
+from deniable_aggregator.analysis.anytime import Held, Looks, held_at
 from deniable_aggregator.analysis.sides import Side, exactly, quantile, side
 from deniable_aggregator.analysis.windows import Counters, Windowed
 from deniable_aggregator.answers import Estimate, Heading, Keys, Measure, Row, RowId, Target
@@ -120,6 +121,15 @@ class Comparison:
         """The changes, by where their rows are found."""
         return {RowId(heading.name, own.key): own for heading, rows in self.series for own in rows}
 
+    def claiming(self, confidence: float, held: Held) -> Comparison:
+        """The same, of intervals and p-values that hold at several looks together."""
+        series = tuple(
+            (heading, tuple(replace(own, p_value=held.chance(own.p_value)) for own in rows))
+            for heading, rows in self.series
+        )
+        sides = self.before.claiming(confidence), self.after.claiming(confidence)
+        return Comparison(*sides, series, self.devices)
+
 
 def compared(
     metric: Metric,
@@ -128,14 +138,22 @@ def compared(
     confidence: float = 0.95,
     target: Target = Target.POPULATION,
     devices: Devices = UNKNOWN,
+    looks: Looks = Looks.ONE,
 ) -> Comparison:
-    """How the answer of each epoch's counters differs from that of other ones."""
-    asked = confidence, target
+    """How the answer of each epoch's counters differs from that of other ones; with intervals and p-values that hold
+    at one look, or at a year of looks at whatever windows.
+
+    A ValueError where windows grow on both sides: nothing is known of how two sequences go together.
+    """
+    if looks is Looks.GROWING:
+        raise ValueError("growing windows are compared with a baseline; two windows hold at a year of looks at any")
+    held = held_at(metric, after, confidence, target, looks)
+    asked = held.confidence, target
     one, other = side(metric, before, *asked), side(metric, after, *asked)
     if one.estimate.ids != other.estimate.ids:  # rows that were found on one side are asked for on the other
         keys = _keys(one.estimate, other.estimate)
         one, other = side(metric, before, *asked, keys), side(metric, after, *asked, keys)
-    return _comparison(one, other, devices)
+    return _comparison(one, other, devices).claiming(confidence, held)
 
 
 def against(
@@ -144,9 +162,11 @@ def against(
     after: Sequence[Sequence[Counters]],
     confidence: float = 0.95,
     target: Target = Target.POPULATION,
+    looks: Looks = Looks.ONE,
 ) -> Comparison:
     """How the answer differs from numbers that are known without an error; rows that have none are left out."""
-    found = side(metric, after, confidence, target)
+    held = held_at(metric, after, confidence, target, looks)
+    found = side(metric, after, held.confidence, target)
     rows = found.estimate.by_id
     for where in baseline:
         if where not in rows:
@@ -161,7 +181,7 @@ def against(
         (heading, tuple(own for own in rows if RowId(heading.name, own.key) in baseline))
         for heading, rows in whole.series
     )
-    return Comparison(whole.before, whole.after, asked, OTHERS)
+    return Comparison(whole.before, whole.after, asked, OTHERS).claiming(confidence, held)
 
 
 def _keys(*estimates: Estimate) -> Keys:

@@ -1,9 +1,10 @@
 """The counters that questions are answered from, kept in memory and read again only where they have changed.
 
 words:
-  version   how many batches an epoch has taken, as far as their ids are remembered. Ids and counters are stored
-            together, so counters that have changed have another version; when ids are forgotten the epoch is
-            closed, its version falls to 0 and its counters are read once more
+  joined    the versions of a collection whose counters are added: each has its own digest, and numbers of its columns
+  version   of an epoch: how many batches it has taken, as far as their ids are remembered, in each of the collections
+            that are joined. Ids and counters are stored together, so counters that have changed have another version;
+            when ids are forgotten the epoch is closed, its version falls to 0 and its counters are read once more
 
 What is not asked for is not read. What has not been asked for longest is let go of when there is too much.
 """
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 from deniable import Collection, Metric
 from deniable_aggregator.store import Cell, Counted, EpochKey, Store
 
-__all__ = ["Counters", "EpochCounters", "Segments"]
+__all__ = ["Counters", "EpochCounters", "Segments", "Version"]
 
+Version = tuple[int, ...]
+"""Of an epoch: what changes when its counters do."""
 Segments = NDArray[np.int64]
 """Indices of segments, in order."""
 
@@ -49,8 +52,10 @@ class EpochCounters:
 
 def _added(own: Counted, segments: Segments) -> NDArray[np.int64]:
     rows = own.rows
-    if len(rows) and len(segments) <= own.segments[-1]:  # not all of them are asked for
-        rows = rows[np.isin(own.segments, segments, assume_unique=True)]
+    if len(rows):
+        last = own.segments[-1]
+        if len(segments) <= last or segments[last] != last:  # not all of them are asked for
+            rows = rows[np.isin(own.segments, segments, assume_unique=True)]
     if not len(rows):
         return _nothing(rows.shape[1])
     total: NDArray[np.int64] = rows[0] if len(rows) == 1 else rows.sum(axis=0)
@@ -75,9 +80,11 @@ class Counters:
         self._size = 0
         self._reading = asyncio.Lock()
 
-    async def versions(self, collection: Collection, epochs: Iterable[int]) -> list[int]:
-        """The epochs' versions; 0 where no batch is remembered."""
-        return await self._store.seen(collection.digest, list(epochs))
+    async def versions(self, joined: Sequence[Collection], epochs: Iterable[int]) -> list[Version]:
+        """The epochs' versions; of each collection 0 where no batch is remembered."""
+        wanted = list(epochs)
+        seen = await asyncio.gather(*(self._store.seen(own.digest, wanted) for own in joined))
+        return list(zip(*seen, strict=True))
 
     async def read(
         self,
@@ -89,7 +96,8 @@ class Counters:
         """The counters of these metrics in each of the epochs, at versions that were just told; or now."""
         async with self._reading:
             found = []
-            versions = await self.versions(collection, epochs) if versions is None else versions
+            if versions is None:
+                versions = [own for (own,) in await self.versions([collection], epochs)]
             for epoch, version in zip(epochs, versions, strict=True):
                 found.append(self._at(EpochKey(collection.digest, epoch), version))
             await self._fill(collection, metrics, epochs, found)

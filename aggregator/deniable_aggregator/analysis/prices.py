@@ -95,6 +95,8 @@ class Price:
     """So many answers differ in nothing but their segment."""
     asked: int = 0
     """Each has so many rows besides."""
+    joined: int = 1
+    """So many versions of the collection are added."""
 
     @property
     def counters(self) -> int:
@@ -149,11 +151,13 @@ class Price:
         return max(self.epochs, self.trend)
 
     def _of(self, metrics: Sequence[Metric], epochs: int, trend: int) -> int:
-        return _VERSION * max(epochs, trend) + sum(self._metric(metric, epochs, trend) for metric in metrics)
+        return self.joined * _VERSION * max(epochs, trend) + sum(
+            self._metric(metric, epochs, trend) for metric in metrics
+        )
 
     def _metric(self, metric: Metric, epochs: int, trend: int) -> int:
         read, tell = (
-            reading(self.collection, metric, max(epochs, trend)),
+            self.joined * reading(self.collection, metric, max(epochs, trend)),
             telling(metric, self.rows) + told(self.asked),
         )
         if self.apart:

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at_one
-from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, segments_of
-from deniable_aggregator.analysis.counters import Counters, Segments
+from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, parts, segments_of
+from deniable_aggregator.analysis.counters import Counters, Segments, Version
 from deniable_aggregator.analysis.prices import estimating, reading
 from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview, Point, Query, Trend
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
-from deniable_aggregator.analysis.windows import Windowed
+from deniable_aggregator.analysis.windows import Windowed, added
 from deniable_aggregator.answers import Estimate, RowId, Series, Target, answer, by_size, consistent, leading
 from deniable_aggregator.store import Store
 
@@ -44,7 +44,8 @@ Truth = Callable[[Metric, range, Mapping[str, str]], Mapping[RowId, float] | Non
 class _Asked:
     """What a question is about, but for the metric and the epochs; told by a number, which is quick to look up."""
 
-    digest: int
+    joined: tuple[int, ...]
+    """The digests of the versions that are added."""
     segments: tuple[int, ...]
     confidence: float
     target: Target
@@ -78,6 +79,8 @@ class _Context:
     """A query, as far as it is the same for all metrics."""
 
     collection: Collection
+    joined: tuple[Collection, ...]
+    """The versions of it whose counters are added, where they mean the same."""
     window: range
     segments: Segments
     query: Query
@@ -112,7 +115,7 @@ class Analyst:
     ) -> list[Answer]:
         """The answers of one metric, or of all metrics, of a collection."""
         about, turn = await self._about(collection, query), turn or self.turns.own()
-        versions = await self._counters.versions(about.collection, about.window)
+        versions = await self._counters.versions(about.joined, about.window)
         return [
             self._told(about, each, about.window, await self._found(about, each, versions, turn))
             for each in self.metrics(about.collection, metric)
@@ -122,7 +125,7 @@ class Analyst:
         """The answers of one metric in each epoch of the window, without those that have no reports."""
         about, turn = await self._about(collection, query), turn or self.turns.own()
         one = self.catalog.metric(about.collection, metric)
-        versions = await self._counters.versions(about.collection, about.window)
+        versions = await self._counters.versions(about.joined, about.window)
         read = self._read(about, one, about.window, versions, turn)
         await read(about.window)
         answers = []
@@ -147,7 +150,7 @@ class Analyst:
         """The answers of all metrics, and the trends of their leading rows over so many epochs."""
         about, turn = await self._about(collection, query), turn or self.turns.own()
         span = _span(about.window, epochs)
-        versions = await self._counters.versions(about.collection, span)
+        versions = await self._counters.versions(about.joined, span)
         overview = Overview([], [])
         for metric in about.collection.metrics.values():
             read = self._read(about, metric, span, versions, turn)
@@ -160,17 +163,17 @@ class Analyst:
         """The epochs of a query's window."""
         return (await self._about(collection, query)).window
 
-    async def versions(self, collection: str, query: Query) -> list[int]:
+    async def versions(self, collection: str, query: Query) -> list[Version]:
         """Those of the epochs of a query's window: what is answered changes with them."""
         about = await self._about(collection, query)
-        return await self._counters.versions(about.collection, about.window)
+        return await self._counters.versions(about.joined, about.window)
 
     async def counters(
         self, collection: str, query: Query, metric: Metric, turn: Turn
     ) -> list[Sequence[NDArray[np.int64]]]:
         """A metric's counters in each epoch of the window that has any; in one at least."""
         about = await self._about(collection, query)
-        versions = await self._counters.versions(about.collection, about.window)
+        versions = await self._counters.versions(about.joined, about.window)
         every = await self._read(about, metric, about.window, versions, turn)(about.window)
         return [each for each in every if any(column.any() for column in each)] or every[:1]
 
@@ -178,7 +181,8 @@ class Analyst:
         """What tells the answers to a query from those that the same query had before, or will have."""
         about = await self._about(collection, query)
         span = _span(about.window, epochs)
-        state = (about.collection.digest, span, query, await self._counters.versions(about.collection, span))
+        digests = [own.digest for own in self.catalog.served() if own.name == about.collection.name]
+        state = (about.collection.digest, digests, span, query, await self._counters.versions(about.joined, span))
         return hashlib.sha256(repr(state).encode()).hexdigest()[:16]
 
     def metrics(self, collection: Collection, metric: str | None) -> list[Metric]:
@@ -194,21 +198,23 @@ class Analyst:
 
     async def _about(self, collection: str, query: Query) -> _Context:
         found = self.catalog.collection(collection)
-        last = await self._newest(found) if query.last_epoch is None else query.last_epoch
+        joined = self.catalog.joined(found)
+        last = await self._newest(joined) if query.last_epoch is None else query.last_epoch
         if (last + 1) * found.epoch_seconds > _LAST_SECOND:
             latest = _LAST_SECOND // found.epoch_seconds - 1
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
         segments = segments_of(found, query.segment)
         levels = query.confidence, query.target, query.looks
-        number = self._remembered.number(_Asked(found.digest, tuple(segments), *levels, query.asked, query.series))
+        digests = tuple(own.digest for own in joined)
+        number = self._remembered.number(_Asked(digests, tuple(segments), *levels, query.asked, query.series))
         window = range(max(0, last - query.epochs + 1), last + 1)
-        return _Context(found, window, np.array(segments), query, number)
+        return _Context(found, joined, window, np.array(segments), query, number)
 
-    async def _newest(self, collection: Collection) -> int:
+    async def _newest(self, joined: Sequence[Collection]) -> int:
         """The newest epoch that is well under way; the current one where no batches are remembered."""
-        now = collection.epoch_at(self._clock())
+        now = joined[0].epoch_at(self._clock())
         epochs = range(max(0, now - _LOOK_BACK), now + 2)
-        batches = await self._counters.versions(collection, epochs)
+        batches = [sum(version) for version in await self._counters.versions(joined, epochs)]
         enough = max(1, *batches) / 2
         return max((epoch for epoch, own in zip(epochs, batches, strict=True) if own >= enough), default=now)
 
@@ -227,30 +233,35 @@ class Analyst:
             found.row_counts,
             [truth.get(row, math.nan) for row in estimate.ids] if truth else None,
             about.query.looks,
+            place=self.catalog.place(about.collection, metric.name),
         )
 
-    def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[int], turn: Turn) -> _Read:
-        """The counters of a metric in epochs of a span, added over segments; read when they are needed first."""
-        each = reading(about.collection, metric, 1)
+    def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[Version], turn: Turn) -> _Read:
+        """The counters of a metric in epochs of a span, added over segments and over the versions that ask the same;
+        read when they are needed first."""
+        joined = parts(about.joined, about.collection, metric)
+        each = reading(about.collection, metric, 1) * len(joined)
         together = max(SLICE // each, 1)
         found: dict[int, Sequence[NDArray[np.int64]]] = {}
 
-        async def read(epochs: Sequence[int]) -> list[Sequence[NDArray[np.int64]]]:
+        async def reads(epochs: Sequence[int]) -> list[Sequence[NDArray[np.int64]]]:
             missing = [epoch for epoch in epochs if epoch not in found]
             for start in range(0, len(missing), together):
                 some = missing[start : start + together]
-                own = [versions[epoch - span.start] for epoch in some]
-                for epoch, counters in zip(
-                    some, await self._counters.read(about.collection, [metric], some, own), strict=True
-                ):
-                    found[epoch] = counters.of(metric, about.segments)
+                read = []
+                for place, part in joined:
+                    own = [versions[epoch - span.start][place] for epoch in some]
+                    counted = await self._counters.read(about.joined[place], [part], some, own)
+                    read.append([epoch.of(part, about.segments) for epoch in counted])
+                for epoch, *counters in zip(some, *read, strict=True):
+                    found[epoch] = counters[0] if len(counters) == 1 else added(counters)
                 await turn.did(each * len(some))
             return [found[epoch] for epoch in epochs]
 
-        return read
+        return reads
 
     async def _found(
-        self, about: _Context, metric: Metric, versions: Sequence[int], turn: Turn, read: _Read | None = None
+        self, about: _Context, metric: Metric, versions: Sequence[Version], turn: Turn, read: _Read | None = None
     ) -> _Found:
         """The answer of a window; remembered, if its epochs have these versions still."""
         query, window, state = about.query, about.window, state_of(versions)
@@ -276,7 +287,7 @@ class Analyst:
         about: _Context,
         metric: Metric,
         span: range,
-        versions: Sequence[int],
+        versions: Sequence[Version],
         lead: RowId,
         turn: Turn,
         read: _Read,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import Looks
+from deniable_aggregator.analysis.catalog import NOWHERE, Place
 from deniable_aggregator.answers import Estimate, Row, RowId, Target
 
 __all__ = ["MOST_EPOCHS", "Answer", "Overview", "Point", "Query", "Trend"]
@@ -78,6 +79,8 @@ class Answer:
     """For each row what it would say if the values were known: in a demonstration."""
     looks: Looks = Looks.ONE
     """At which looks together its intervals hold."""
+    place: Place = NOWHERE
+    """Where it stands among the answers of versions that ask the metric in another way."""
     weighted_by: str = ""
     """The segment whose shares of the population it is weighted by."""
 

@@ -22,7 +22,7 @@ _BESIDES = 3
 _Kept = TypeVar("_Kept")
 
 
-def state_of(versions: Sequence[int]) -> bytes:
+def state_of(versions: Sequence[int | tuple[int, ...]]) -> bytes:
     """What tells versions of epochs from others: as long for ten years as for a day."""
     return hashlib.blake2b(np.asarray(versions, "<i8").tobytes(), digest_size=16).digest()
 

@@ -113,5 +113,6 @@ async def weighted_answers(
         estimate, worth = weighted(each, counted, query.confidence, query.target, query.asked, query.series)
         kept, fits, counts = chosen(each, estimate, query)
         bounds = window.start, window.stop - 1
-        answers.append(Answer(about, each, *bounds, query.segment, kept, worth, fits, counts, weighted_by=name))
+        told = Answer(about, each, *bounds, query.segment, kept, worth, fits, counts, weighted_by=name)
+        answers.append(replace(told, place=analyst.catalog.place(about, each.name)))
     return answers

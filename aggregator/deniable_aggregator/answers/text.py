@@ -77,7 +77,7 @@ class TextRoom(Room):
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
         """With the words that were found elsewhere, and some that are asked for."""
         kind, cells = _kind(metric), _cells(metric, counters)
-        words = {read(key): kind.codeword(kind.word(read(key))) for key in keys.get(SHARES, ())}
+        words = {read(key): kind.imprint(kind.word(read(key))) for key in keys.get(SHARES, ())}
         listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
         return _estimate(metric, listed, keys.get(CANDIDATES, ()), confidence, target)
 
@@ -154,7 +154,7 @@ def _rows(
     below, above = np.hypot(plain.values - lows, doubt), np.hypot(highs - plain.values, doubt)
     middle = plain.values - shift
     rows = _told(candidates, middle, middle - below, middle + above, plain.std_errors(target))
-    told[CANDIDATES] = [row if _codeword(kind, row.key) else _unknown(row.key) for row in rows]
+    told[CANDIDATES] = [row if _imprint(kind, row.key) else _unknown(row.key) for row in rows]
     return told
 
 
@@ -193,13 +193,13 @@ def _cells(metric: Metric, counters: Counters) -> Cells:
 def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
     """The cells of each row's word."""
     long = tuple(size - 1 for size in kind.sizes)
-    every = [long if row.series == _LONG else _codeword(kind, row.key) or long for row in rows]
+    every = [long if row.series == _LONG else _imprint(kind, row.key) or long for row in rows]
     return np.array(every, dtype=np.intp).reshape(len(every), len(long))
 
 
 @lru_cache(maxsize=1 << 14)
-def _codeword(kind: Text, key: str) -> tuple[int, ...] | None:
-    found = kind.codeword(kind.word(read(key)))
+def _imprint(kind: Text, key: str) -> tuple[int, ...] | None:
+    found = kind.imprint(kind.word(read(key)))
     return None if found is None else found.cells
 
 
@@ -218,7 +218,7 @@ class _Known(Mapping[RowId, float]):
 
     def __init__(self, kind: Text, values: Sequence[Any]) -> None:
         counted = Counter(values)
-        long = sum(count for word, count in counted.items() if kind.codeword(word) is None)
+        long = sum(count for word, count in counted.items() if kind.imprint(word) is None)
         self._shares = {word_key(word): count / len(values) for word, count in counted.items()}
         self._long = long / len(values)
 

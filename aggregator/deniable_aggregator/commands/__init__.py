@@ -18,6 +18,7 @@ from deniable_aggregator.commands import (
     codegen,
     compare,
     demo,
+    diff,
     estimates,
     ledger,
     serve,
@@ -27,15 +28,15 @@ from deniable_aggregator.commands._command import UsageError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, serve, estimates, compare, check, bundle, audit, simulate, ledger, codegen)
+_COMMANDS = (demo, serve, estimates, compare, check, diff, bundle, audit, simulate, ledger, codegen)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand."""
+    """Run one subcommand; one that judges what it is given may end with 1."""
     try:
         options = _read(arguments)
         options.alone = arguments is None
-        options.run(options)
+        code = options.run(options)
         sys.stdout.flush()
     except _told() as error:
         if isinstance(error, OSError) and _is_of_output(error) and isinstance(error, BrokenPipeError):
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print(file=sys.stderr)
-    return 0
+        return 0
+    return code or 0
 
 
 def _read(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -25,6 +25,8 @@ def add_asking(parser: Parser) -> None:
     parser.add_argument("--last-epoch", type=positive, metavar="EPOCH", help="and end with this one (the newest)")
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
+    together = "intervals that hold at a year of looks together, or at all looks at growing windows"
+    parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
     parser.add_argument("--target", choices=("population", "reporting"), default="population")
     parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")

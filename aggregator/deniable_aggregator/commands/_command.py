@@ -17,7 +17,7 @@ class UsageError(Exception):
     """What was asked for can not be done; the message says what can."""
 
 
-def command(commands: Any, name: str, run: Callable[[Any], None], what: str, example: str) -> Parser:
+def command(commands: Any, name: str, run: Callable[[Any], int | None], what: str, example: str) -> Parser:
     parser: Parser = commands.add_parser(
         name,
         help=what,

@@ -6,6 +6,7 @@ from typing import Any
 
 from deniable import Collection
 from deniable_aggregator.commands._command import command
+from deniable_aggregator.commands.diff import sentences
 
 __all__ = ["add"]
 
@@ -14,6 +15,7 @@ def add(commands: Any) -> None:
     """Add `deniable check` to the commands, with its options."""
     parser = command(commands, "check", run, "what a collection asks, what it costs, what is unwise", "metrics.toml")
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
+    parser.add_argument("--against", metavar="OLD", help="the version before it: what is new, and what breaks")
 
 
 def run(options: Any) -> None:
@@ -21,6 +23,7 @@ def run(options: Any) -> None:
     from deniable import linkage
     from deniable_aggregator.planning.check import composed, findings, linked, reasons
     from deniable_aggregator.planning.leverage import gain
+    from deniable_aggregator.planning.update import review
     from deniable_aggregator.telling.terminal import table
 
     collection = Collection.load(options.collection)
@@ -37,7 +40,8 @@ def run(options: Any) -> None:
         for metric in collection.metrics.values()
     ]
     spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
-    print(f"{collection.name}, digest {collection.digest:016x}, an epoch is {collection.epoch_seconds // 3600} h\n")
+    named = f"{collection.name}, version {collection.version}, digest {collection.digest:016x}"
+    print(f"{named}, an epoch is {collection.epoch_seconds // 3600} h\n")
     header = ("metric", "kind", "mechanism", "epsilon", "one fake", "bits", "what is asked")
     print(table(header, rows, (False, False, False, True, True, False, False)))
     print("\nOne fake device among n moves a share, or a mean in ranges, by at most so many times 1 / n.")
@@ -55,3 +59,7 @@ def run(options: Any) -> None:
     if why:
         print("\nVariances of one report's estimate, beside that of the mechanism above:")
         print("\n".join(f"- {reason}" for reason in why))
+    if options.against:
+        old = Collection.load(options.against)
+        print(f"\nBeside version {old.version} ({old.digest:016x}):")
+        print("\n".join(sentences(review(old, collection))))

@@ -55,5 +55,6 @@ def run(options: Any) -> None:
             segment=segment,
             confidence=options.confidence,
             target=options.target,
+            anytime=options.anytime,
         )
     write(found, options, changes)

@@ -45,8 +45,6 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="of the metric, a text: those of the file's words, one a line, that some devices have",
     )
-    together = "intervals that hold at a year of looks together, or at all looks at growing windows"
-    parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
     parser.add_argument("--weigh", nargs="+", metavar=("SEGMENT", "VALUE=SHARE"),
                         help="weigh by known shares, such as platform linux=0.6 windows=0.4")  # fmt: skip
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")

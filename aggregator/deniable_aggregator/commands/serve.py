@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,8 @@ def run(options: Any) -> None:
     from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
     from deniable_aggregator.store import Promise
 
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("deniable_aggregator.serving.supervisor").setLevel(logging.INFO)
     if options.durability.level is not Promise.FSYNC and not options.redis:
         raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data

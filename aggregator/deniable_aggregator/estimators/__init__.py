@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.estimators import (
     bitwise_response,
+    codewords,
     exponential,
     gaussian,
     hybrid,
@@ -102,6 +103,7 @@ ROOMS: dict[str, ModuleType] = {
         pad_and_sample,
         gaussian,
         vector_laplace,
+        codewords,
     )
 }
 """The file of every mechanism, by its name."""

@@ -30,25 +30,31 @@ class Entries:
     squares: tuple[int, ...]
     """The sum of each entry's squares."""
     noise: float
-    """The variance that the mechanism adds to every entry."""
+    """The variance that the mechanism adds to an entry, at most."""
+    least: float
+    """The same at least: it may depend on the entry."""
+    step: float = 1
+    """What one step of the grid adds to a sum, on average."""
 
     @classmethod
     def of(cls, counters: NDArray[np.int64], noise: float) -> Entries:
         """Counters: reports, sums, then the low and the high limbs of the sums of squares."""
         totals, low, high = (part.tolist() for part in np.split(counters[1:], 3))
         squares = tuple(less + (more << 32) for less, more in zip(low, high, strict=True))
-        return cls(int(counters[0]), tuple(totals), squares, noise)
+        return cls(int(counters[0]), tuple(totals), squares, noise, noise)
 
     def estimate(self, confidence: float, target: Target) -> list[tuple[float, float, float, float]]:
         """For each entry the mean, its standard error, and its interval, in steps of the grid."""
+        step = self.step
         if target is Target.POPULATION or self.reports == 0:
-            return [
-                mean(self.reports, total, squares, confidence, self.noise)
+            found = [
+                mean(self.reports, total, squares, confidence, self.least)
                 for total, squares in zip(self.totals, self.squares, strict=True)
             ]
-        error = math.sqrt((self.noise + _ROUNDING) / self.reports)
+            return [(value / step, error / step, low / step, high / step) for value, error, low, high in found]
+        error = math.sqrt((self.noise / step**2 + _ROUNDING) / self.reports)
         reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
-        values = [total / self.reports for total in self.totals]
+        values = [total / self.reports / step for total in self.totals]
         return [(value, error, value - reach, value + reach) for value in values]
 
     def shared(self, grid: int, spread: float, confidence: float) -> NDArray[np.float64]:
@@ -58,14 +64,14 @@ class Entries:
         depends on the spread is taken for spread (1 + 6 E y^2), so that a quadratic equation has the largest spread
         that is believed. No noise has heavier tails than Laplace's.
         """
-        n, size, noise = self.reports, 2 * grid, self.noise
+        n, size, noise, rounded = self.reports, 2 * grid * self.step, self.noise, _ROUNDING * self.step**2
         if n < 2:
             return np.ones(len(self.totals))
         pairs = zip(self.totals, self.squares, strict=True)
         variances = np.array([(n * square - total * total) / (n * (n - 1)) for total, square in pairs]) / size**2
         values = np.array(self.totals, dtype=np.float64) / n / size + 0.5
-        least, most, rounding = noise / size**2, (noise + _ROUNDING) / size**2, _ROUNDING / size**2
-        squared = (noise + 6 * noise * (noise + _ROUNDING) + _ROUNDING) / size**4 - least**2
+        least, most, rounding = self.least / size**2, (noise + rounded) / size**2, rounded / size**2
+        squared = (noise + 6 * noise * (noise + rounded) + rounded) / size**4 - least**2
         scale = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / n
         linear, free = scale * (spread + 6 * most), scale * (squared + rounding * spread)
         shown = variances - least

@@ -5,13 +5,12 @@ words:
   lane    the flushes of one shard, one after another: a shard that is slow delays no other
   ticket  where the outcome of a batch will be: its flush's future, and its place in it
 
-A flush begins at once when its lane is idle and no other call is on its way, else when it is due, which depends on
-what the last one has cost (`pace.py`). Its answers go out together, which costs fewer system calls than one by one
-(measured: a quarter of a call's time). While every turn of the loop brings more batches, a flush that is due lets
-them come along for a while: what it costs by itself is then shared by more. So does the flush of a batch that finds
-its lane idle, while other calls have begun whose batches are not there yet: of calls that come together the first
-would else be flushed alone, and all others would wait for the flush after that. A flush that has begun is finished,
-whoever has stopped waiting for it.
+A flush begins at once when its lane is idle, else when it is due, which depends on what the last one has cost
+(`pace.py`). Its answers go out together, which costs fewer system calls than one by one (measured: a quarter of a
+call's time). While every turn of the loop brings more batches, a flush that is due lets them come along for a
+while: what it costs by itself is then shared by more. Where several find an idle lane together they are most likely
+the first of a crowd: they are not flushed before a look has brought no more, as all others would wait for the flush
+after that. A flush that has begun is finished, whoever has stopped waiting for it.
 
 When the store does not answer a flush, all that waits in its lane is refused along with it: nobody waits for a
 store that is away any longer than for one answer.
@@ -40,7 +39,7 @@ __all__ = ["Batcher", "FlushSettings", "Ticket"]
 
 _LOG = logging.getLogger(__name__)
 _GLANCE_SECONDS = 0.001
-"""How often it is looked whether calls are still on their way: event loops have no shorter time."""
+"""How often it is looked whether more come to an idle lane: event loops have no shorter time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +124,9 @@ class _Lane:
         pace: Pace,
         finish: Callable[[_Waiting], Coroutine[Any, Any, bool]],
         give_up: Callable[[_Waiting], None],
-        on_way: Callable[[], bool],
     ) -> None:
         self._settings = settings
         self._pace = pace
-        self._on_way = on_way
         self._finish = finish
         self._give_up = give_up
         self._queue: deque[_Waiting] = deque()
@@ -176,18 +173,15 @@ class _Lane:
             self._timer = loop.call_later(delay, self._let_come)
 
     def _let_come(self) -> None:
-        """Begin, unless the last turn of the loop has brought more: then the next one may, too; or the lane was idle,
-        and others are on their way."""
-        first, following, now = self._queue[0], self._next, time.perf_counter()
-        if self._full(first):
+        """Begin, unless more have come since this was looked at: then others may, too."""
+        first, following, loop = self._queue[0], self._next, asyncio.get_running_loop()
+        idle = following.due < first.since
+        last = first.since + following.company if idle else following.late
+        if len(first.batches) == self._seen or self._full(first) or time.perf_counter() >= last:
             self._begin()
-        elif following.due < first.since and now < first.since + following.company and self._on_way():
-            self._timer = asyncio.get_running_loop().call_later(_GLANCE_SECONDS, self._let_come)
-        elif len(first.batches) == self._seen or now >= following.late:
-            self._begin()
-        else:
-            self._seen = len(first.batches)
-            self._timer = asyncio.get_running_loop().call_soon(self._let_come)
+            return
+        self._seen = len(first.batches)
+        self._timer = loop.call_later(_GLANCE_SECONDS, self._let_come) if idle else loop.call_soon(self._let_come)
 
     def _forget_timer(self) -> None:
         if self._timer:
@@ -231,15 +225,7 @@ class _Lane:
 class Batcher:
     """Gathers batches, stores them and says what became of each."""
 
-    def __init__(
-        self,
-        store: Store,
-        calendar: Calendar,
-        settings: FlushSettings,
-        stats: IngestStats,
-        on_way: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """`on_way` says whether calls have just begun whose batches are not there yet."""
+    def __init__(self, store: Store, calendar: Calendar, settings: FlushSettings, stats: IngestStats) -> None:
         self._store = store
         self._calendar = calendar
         self._settings = settings
@@ -249,8 +235,7 @@ class Batcher:
         self._failing: set[int] = set()
         pace = Pace(store.shards, settings.interval)
         self._lanes = [
-            _Lane(settings, pace, partial(self._finish, shard), self._give_up, on_way)
-            for shard in range(store.shards)
+            _Lane(settings, pace, partial(self._finish, shard), self._give_up) for shard in range(store.shards)
         ]
 
     def submit(self, batch: Batch) -> Ticket | Refusal:

@@ -13,7 +13,7 @@ from enum import Enum, auto
 import numpy as np
 
 from deniable_aggregator.ingest.admission import Calendar
-from deniable_aggregator.ingest.alone import entries_of
+from deniable_aggregator.ingest.alone import Note, entries_of
 from deniable_aggregator.ingest.refusal import STORE_UNAVAILABLE, Refusal, malformed
 from deniable_aggregator.ingest.rows import Batch, Rows, faults
 from deniable_aggregator.ingest.wide import BoolArray
@@ -96,8 +96,8 @@ class Flush:
 class _Alone:
     """The rows of one batch, as those of many (`Rows`)."""
 
-    def __init__(self, batch: Batch) -> None:
-        self._added = entries_of(batch.table.notes, batch.rows, batch.key.epoch, batch.segment)
+    def __init__(self, batch: Batch, notes: tuple[Note, ...]) -> None:
+        self._added = entries_of(notes, batch.rows, batch.key.epoch, batch.segment)
 
     def malformed(self) -> set[int]:
         """The number of the batch, if it is malformed."""
@@ -110,4 +110,5 @@ class _Alone:
 
 
 def _rows_of(batches: Sequence[Batch]) -> Rows | _Alone:
-    return _Alone(batches[0]) if len(batches) == 1 and not batches[0].wide_rows else Rows(batches)
+    notes = batches[0].table.notes if len(batches) == 1 and not batches[0].wide_rows else None
+    return Rows(batches) if notes is None else _Alone(batches[0], notes)

@@ -5,7 +5,7 @@ words:
   room   the moment from which a flush that is full may begin
   due    the moment from which any flush may begin
   late   the moment up to which a flush that is due lets others come along while every turn of the loop brings some
-  company  how long a batch that need not wait for a flush waits for calls that are on their way, at the most
+  company  how long batches that come together to an idle lane wait for more, at the most
 
 Flushing takes time from the calls of one loop, and what a flush costs differs by an order of magnitude between
 hosts, and again between flushes of one batch and of a hundred. So the time between flushes is a multiple of what the
@@ -49,7 +49,7 @@ class Moments(NamedTuple):
     due: float
     late: float
     company: float
-    """In seconds: whenever that batch comes."""
+    """In seconds, whenever they come."""
 
 
 class Lately(NamedTuple):

@@ -9,8 +9,9 @@ words:
   malformed  a batch with a row that its column does not have; no row of it is added, and no row of another
              batch is harmed by it
 
-Nothing here is done report by report in Python, but for wide rows, which are gathered one by one (`wide.py`), and
-for batches that are malformed, whose faults are put into words. A batch that is flushed alone: `alone.py`.
+Nothing here is done report by report in Python, but for wide rows, which are gathered one by one (`wide.py`), for
+codewords, each of which takes a hash (`directions.py`), and for batches that are malformed, whose faults are put into
+words. A batch that is flushed alone: `alone.py`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.payload import PAYLOAD_BITS, Bitmap, Integer, Integers, Shape, Symbol
+from deniable.payload import PAYLOAD_BITS, Bitmap, Codeword, Integer, Integers, Shape, Symbol
 from deniable_aggregator.ingest.alone import notes_of
+from deniable_aggregator.ingest.directions import told
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import Fault
 from deniable_aggregator.ingest.wide import BoolArray, Entries, begins, gather, too_long, wide_bytes
@@ -52,8 +54,10 @@ class Lookup:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.notes = notes_of(layout)
-        """The same for one row at a time."""
+        self.codewords = [column for column, (_, shape) in enumerate(layout.columns) if isinstance(shape, Codeword)]
+        """The columns of that shape: of most layouts none."""
+        self.notes = None if self.codewords else notes_of(layout)
+        """The same for one row at a time; None where a row can add thousands of numbers."""
         self.shapes: tuple[Shape | None, ...] = (*(shape for _, shape in layout.columns), None)
         names = [metric for metric, _ in layout.columns]
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -106,6 +110,8 @@ def _limit(shape: Shape | None) -> int:
             return size
         case Bitmap(size) if not shape.wide:
             return 1 << size
+        case Codeword():
+            return shape.seeds * shape.codewords
         case _:
             return 0
 
@@ -230,10 +236,18 @@ class _Sheet:
         amounts = _NOBODY
         if table.integer is not None:
             (chosen,) = table.integer.take(column).nonzero()
-            column = column.take(chosen)
-            levels = _levels(payload.take(chosen), table.limit.take(column), table.gap.take(column))
+            own = column.take(chosen)
+            levels = _levels(payload.take(chosen), table.limit.take(own), table.gap.take(own))
             more, amounts = _moments(first.take(chosen), levels)
             slots.append(more)
+        for number in table.codewords:
+            (chosen,) = (column == number).nonzero()
+            if len(chosen):
+                shape = table.shapes[number]
+                assert isinstance(shape, Codeword)
+                more, sums = told(shape, first.take(chosen), payload.take(chosen))
+                slots.append(more)
+                amounts = np.concatenate([amounts, sums])
         every = slots[0] if len(slots) == 1 else np.concatenate(slots)
         if table.slots * len(self._groups) <= _FEW_SLOTS:
             raw, counter = table.flat(len(self._groups))

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
-from deniable.payload import Bitmap, Integer, Integers, Symbol
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.randomness import word
+from deniable_aggregator.codebook import directions
 
 __all__ = ["Score", "score_of"]
 
@@ -44,6 +45,8 @@ def score_of(metric: Metric, column: Column, a: Sequence[int], b: Sequence[int])
             return _weighted(a, b, lambda payloads: _bits(payloads, size), _bit_weights)
         case Integers(size):
             return _weighted(a, b, lambda payloads: _entries(payloads, size), _entry_weights)
+        case Codeword() as shape:
+            return _weighted(a, b, lambda payloads: directions(shape, np.array(payloads, np.uint64)), _entry_weights)
 
 
 def _of_symbols(a: Sequence[int], b: Sequence[int], size: int) -> Score:

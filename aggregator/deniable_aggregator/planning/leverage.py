@@ -26,15 +26,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable import Metric
+from deniable import Metric, codebook
 from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Text, Vector
 from deniable.kinds import Tree as Paths
 from deniable.mechanisms import Mechanism
-from deniable.payload import Integers
+from deniable.payload import Codeword, Integers
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
-from deniable_aggregator.estimators import Tree, expected, frequencies
+from deniable_aggregator.estimators import Tree, entries, expected, frequencies
 
 __all__ = ["Gain", "gain"]
 
@@ -135,12 +135,15 @@ def _of_tables(kind: Joint, mechanisms: Sequence[Mechanism]) -> Gain:
 
 def _of_vector(kind: Vector, mechanism: Mechanism) -> Gain:
     """Entries lie between two clips, and so do vectors: a liar moves both by two."""
-    shape = mechanism.shape
-    assert isinstance(shape, Integers)
-    farthest = shape.bound + shape.gap
-    longest = math.sqrt(shape.size) * farthest
-    if shape.norm is not None:
-        longest, farthest = min(longest, shape.norm), min(farthest, shape.norm)
+    shape, found = mechanism.shape, entries(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
+    if isinstance(shape, Codeword):  # who looks through the seeds finds one of any direction
+        farthest = longest = codebook.LENGTH / found.step
+    else:
+        assert isinstance(shape, Integers)
+        farthest = shape.bound + shape.gap
+        longest = math.sqrt(shape.size) * farthest
+        if shape.norm is not None:
+            longest, farthest = min(longest, shape.norm), min(farthest, shape.norm)
     return Gain((farthest / kind.grid + 1) / 2, (longest / kind.grid + 1) / 2)
 
 

@@ -39,8 +39,6 @@ _LEAST_CROWD = 4
 """A crowd of one connection is more than such a part of the calls that may wait, and more than so many."""
 _UNREAD_SECONDS = 30.0
 """A message that has not come by then does not come."""
-_JUST_SECONDS = 0.003
-"""A device's message comes along with its call: it is here within a turn or two of the loop."""
 _LASTING: Mapping[str, int] = {
     "/deniable.v1.EstimateService/WatchEstimates": 100,
     "/grpc.health.v1.Health/Watch": 100,
@@ -84,12 +82,6 @@ class Calls:
     def asked_of(self, peer: str) -> int:
         """How many messages a connection is asked for now."""
         return self._crowds[peer] + self._streaming[peer]
-
-    def on_way(self) -> bool:
-        """Whether a call has just begun whose message has not come. Those that have waited for longer may wait for
-        somebody who holds their messages back: nobody else waits along with them."""
-        newest = next(reversed(self._unread.values()), None)
-        return newest is not None and asyncio.get_running_loop().time() - newest.since < _JUST_SECONDS
 
     def storing(self) -> set[str]:
         """The connections that wait for a batch to be stored."""

@@ -42,8 +42,9 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         context: _Context,  # noqa: ARG002
     ) -> pb.ListCollectionsResponse:
         """The collections that the aggregator knows."""
-        known = self._questions.analyst.catalog.collections()
-        return pb.ListCollectionsResponse(collections=map(collection_message, known))
+        catalog = self._questions.analyst.catalog
+        known = [collection_message(own, catalog) for own in catalog.collections()]
+        return pb.ListCollectionsResponse(collections=known)
 
     async def GetEstimate(self, request: pb.GetEstimateRequest, context: _Context) -> pb.GetEstimateResponse:  # noqa: N802
         """The answer of one metric."""

@@ -40,6 +40,7 @@ from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.connections import Guard, places
 from deniable_aggregator.serving.giving_back import Memory
 from deniable_aggregator.serving.health import Health
+from deniable_aggregator.serving.sources import Reload
 from deniable_aggregator.store import Durability, EmbeddedStore, Promise, Store, StoreError
 
 __all__ = ["AddService", "Aggregator", "Attachment", "Server", "Settings", "ended", "fastest_loop", "layout_of"]
@@ -169,6 +170,10 @@ class Aggregator(Protocol):
     def layouts(self) -> tuple[Layout, ...]:
         """The collections, as far as ingest is concerned."""
 
+    @property
+    def reloads(self) -> tuple[Reload, ...]:
+        """The latest reloads that have changed something, the newest first."""
+
     def totals(self) -> IngestStats:
         """What has happened at ingest, in all processes."""
 
@@ -215,6 +220,11 @@ class Server:
     def layouts(self) -> tuple[Layout, ...]:
         """The collections, as far as ingest is concerned."""
         return self._layouts
+
+    @property
+    def reloads(self) -> tuple[Reload, ...]:
+        """None: who tells it what to serve knows of them."""
+        return ()
 
     def totals(self) -> IngestStats:
         """What has happened at ingest, in all processes of the board."""
@@ -289,12 +299,12 @@ class Server:
 
     async def _listen(self) -> None:
         settings = self._settings
+        batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats)
         self._door = Admission(self._layouts, settings.calendar)
+        self._reports = ReportService(self._door, batcher, self.stats)
         self._message_bytes = most_bytes(self._door.bound)
         conduct = Conduct(self._expel)
         self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), conduct)
-        batcher = Batcher(self.store, settings.calendar, settings.flush, self.stats, self._calls.on_way)
-        self._reports = ReportService(self._door, batcher, self.stats)
         guards = settings.access.guards()
         self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
         for name in self._names:

@@ -1,6 +1,8 @@
 """The collection files that an aggregator is given: what they say, and what tells that they have changed.
 
 words:
+  version  one of several collections of a name, which are served together; each has a number of its own in its file,
+           by which it is known which is newer
   text     a collection as it is served: a bundle where it names files, so that what is served is one text
   watched  the files of directories, and the files that these collections name; by their stamps
 """
@@ -9,19 +11,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from deniable import Collection
+from deniable import Collection, CollectionError
 from deniable.collection import Files, Stamp, bundle, stamp_of
+from deniable.errors import Problem
 
-__all__ = ["Sources", "Texts", "collections_of"]
+__all__ = ["Reload", "Sources", "Texts", "collections_of"]
 
 Texts = tuple[tuple[str, str], ...]
 """Collection files: what each is called, and what it says."""
 
 
+class Reload(NamedTuple):
+    """That other collections are served than before."""
+
+    time: float
+    """When, in seconds since 1970-01-01T00:00:00Z."""
+    changes: tuple[str, ...]
+    """What is otherwise than before, in sentences."""
+
+
 def collections_of(texts: Texts) -> list[Collection]:
-    """All collections, or a CollectionError for the first that does not load."""
-    return [Collection.loads(text, file) for file, text in texts]
+    """All collections, or a CollectionError for the first that does not load, or of which it is not known whether it
+    is newer than another one."""
+    found: list[Collection] = []
+    versions: dict[tuple[str, int], tuple[str, Collection]] = {}
+    for file, text in texts:
+        own = Collection.loads(text, file)
+        found.append(own)
+        other, known = versions.setdefault((own.name, own.version), (file, own))
+        if known.digest != own.digest:
+            said = (
+                f"is {own.version} as in {other}, and asks something else: give the newer one a greater number, such "
+                f"as version = {own.version + 1}; a version is no part of a digest, devices that have it go on"
+            )
+            raise CollectionError([Problem(file, "collection.version", said)])
+    return found
 
 
 @dataclass(slots=True)

@@ -78,7 +78,7 @@ def _made(orders: Orders, catalog: Catalog) -> _Serves:
     assert settings.desk
     if orders.services:
         return Desk(settings, orders.services(catalog))
-    return Server(settings, map(layout_of, catalog.collections()), [passing(settings.desk)])
+    return Server(settings, map(layout_of, catalog.served()), [passing(settings.desk)])
 
 
 async def _work(link: Link) -> None:
@@ -110,7 +110,7 @@ async def _work(link: Link) -> None:
             await server.drain(None if told.done() else _ORPHANED_SECONDS)
             return
         catalog.replace(collections_of(hearing.result()))
-        server.reload(map(layout_of, catalog.collections()))
+        server.reload(map(layout_of, catalog.served()))
 
 
 async def _keep_place(placement: Placement) -> None:

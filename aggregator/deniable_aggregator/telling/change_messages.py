@@ -11,7 +11,7 @@ from deniable_aggregator.analysis.changes import Before, Changed, Found
 from deniable_aggregator.analysis.comparison import Change, Devices
 from deniable_aggregator.answers import Heading, RowId, Target
 from deniable_aggregator.telling.digits import decimals, difference, text
-from deniable_aggregator.telling.messages import heading_message
+from deniable_aggregator.telling.messages import LOOKS, heading_message
 
 __all__ = ["before_of", "changes_message", "devices_of"]
 
@@ -49,6 +49,7 @@ def _comparison_message(own: Changed) -> pb.Comparison:
         before=_side_message(own, 0),
         after=_side_message(own, 1),
         confidence=estimate.confidence,
+        looks=LOOKS[own.looks],
         target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
         series=[
             pb.ChangeSeries(

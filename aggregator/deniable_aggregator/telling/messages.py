@@ -10,19 +10,20 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import Looks
+from deniable_aggregator.analysis.catalog import Catalog, Place
 from deniable_aggregator.analysis.question import Answer, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals
 
-__all__ = ["collection_message", "estimate_message", "heading_message", "overview_message", "query_of"]
+__all__ = ["LOOKS", "collection_message", "estimate_message", "heading_message", "overview_message", "query_of"]
 
 _TARGETS = {
     pb.TARGET_UNSPECIFIED: Target.POPULATION,
     pb.TARGET_POPULATION: Target.POPULATION,
     pb.TARGET_REPORTING: Target.REPORTING,
 }
-_LOOKS = {Looks.ONE: pb.LOOKS_ONE, Looks.GROWING: pb.LOOKS_GROWING, Looks.ANY: pb.LOOKS_ANY}
+LOOKS = {Looks.ONE: pb.LOOKS_ONE, Looks.GROWING: pb.LOOKS_GROWING, Looks.ANY: pb.LOOKS_ANY}
 _MEASURES = {
     Measure.SHARE: pb.MEASURE_SHARE,
     Measure.QUANTITY: pb.MEASURE_QUANTITY,
@@ -43,7 +44,7 @@ def query_of(query: pb.Query, weighted: bool = False) -> Query:
         rows=query.rows,
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
         series=tuple(query.series),
-        looks=next((own for own, sent in _LOOKS.items() if sent == query.looks), Looks.ONE),
+        looks=next((own for own, sent in LOOKS.items() if sent == query.looks), Looks.ONE),
     )
 
 
@@ -65,9 +66,14 @@ def estimate_message(found: Answer) -> pb.Estimate:
         target=pb.TARGET_POPULATION if estimate.target is Target.POPULATION else pb.TARGET_REPORTING,
         series=_series_messages(found),
         note=estimate.note,
-        looks=_LOOKS[found.looks],
+        looks=LOOKS[found.looks],
         weighted_by=found.weighted_by,
+        place=_place_message(found.place),
     )
+
+
+def _place_message(place: Place) -> pb.Place:
+    return pb.Place(title=place.title, since_version=place.since, earlier=place.earlier, later=place.later)
 
 
 def _series_messages(found: Answer) -> Iterator[pb.Series]:
@@ -145,21 +151,23 @@ def _trend_message(trend: Trend) -> pb.Trend:
     )
 
 
-def collection_message(collection: Collection) -> pb.CollectionInfo:
-    """A collection, as people read it."""
+def collection_message(collection: Collection, catalog: Catalog) -> pb.CollectionInfo:
+    """A collection of a catalog, as people read it."""
     return pb.CollectionInfo(
         name=collection.name,
         digest=f"{collection.digest:016x}",
         owner=collection.owner,
         epoch_seconds=collection.epoch_seconds,
-        metrics=[_metric_message(metric, collection) for metric in collection.metrics.values()],
+        title=catalog.title(collection),
+        version=collection.version,
+        metrics=[_metric_message(metric, collection, catalog) for metric in collection.metrics.values()],
         segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
         budget_epoch=float(collection.budget.epoch),
         budget_lifetime=float(collection.budget.lifetime or 0),
     )
 
 
-def _metric_message(metric: Metric, collection: Collection) -> pb.MetricInfo:
+def _metric_message(metric: Metric, collection: Collection, catalog: Catalog) -> pb.MetricInfo:
     return pb.MetricInfo(
         name=metric.name,
         kind=metric.kind.name,
@@ -174,4 +182,6 @@ def _metric_message(metric: Metric, collection: Collection) -> pb.MetricInfo:
         reveals=reveals(metric, collection.about(metric)),
         headings=map(heading_message, headings(metric)),
         view=view(metric),
+        revision=metric.revision,
+        place=_place_message(catalog.place(collection, metric.name)),
     )

@@ -79,7 +79,8 @@ class Questions:
         about = self.analyst.catalog.collection(request.collection)
         metrics = self.analyst.metrics(about, request.metric or None)
         epochs = query.epochs + (before.epochs or query.epochs) * (before.baseline is None)
-        price = Price(about, metrics, epochs, query.rows, times=SIDES_TIMES)
+        joined, times = len(self.analyst.catalog.joined(about)), SIDES_TIMES * LOOKS_TIMES[query.looks]
+        price = Price(about, metrics, epochs, query.rows, times=times, joined=joined)
         async with self._turn(asker, price) as turn:
             asked = request.collection, query, before, devices, request.metric or None
             found = await changes(self.analyst, *asked, request.false_discovery_rate or RATE, turn)
@@ -111,8 +112,8 @@ class Questions:
         metrics = self.analyst.metrics(found, metric)
         for each in metrics:
             check_asked(each, own.asked, own.series)
-        looked = times * LOOKS_TIMES[own.looks]
-        return Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked))
+        looked, joined = times * LOOKS_TIMES[own.looks], len(self.analyst.catalog.joined(found))
+        return Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked), joined)
 
     @contextlib.asynccontextmanager
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:

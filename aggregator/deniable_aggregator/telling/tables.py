@@ -26,7 +26,7 @@ COLUMNS = (
     "high_text", "note",
 )  # fmt: skip
 """Of every table; `value`, `std_error` and `consistent` are None where they are not known, `high` is infinite where
-an interval has no upper end: `note` says why."""
+an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
 
 _TIMES = {"start", "end", "before_start", "before_end"}
 _NUMBERS = {
@@ -134,7 +134,7 @@ class Table(Sequence[dict[str, Any]]):
 def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
     for heading, row in ((own.heading, row) for own in estimate.series for row in own.rows):
         yield {
-            "collection": estimate.collection,
+            "collection": estimate.place.title or estimate.collection,
             "metric": estimate.metric,
             "segment": ",".join(f"{name}={value}" for name, value in sorted(estimate.segment.items())),
             "start": estimate.start_time.ToDatetime(UTC),
@@ -156,8 +156,18 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "low_text": row.low_text,
             "high_text": row.high_text,
-            "note": estimate.note,
+            "note": "; ".join(part for part in (estimate.note, _changed(estimate.place)) if part),
         }
+
+
+def _changed(place: pb.Place) -> str:
+    """That a metric is asked in another way in another version, and where that is answered."""
+    said = []
+    if place.earlier:
+        said.append(f"asked so since version {place.since_version}, before that in {place.earlier}")
+    if place.later:
+        said.append(f"no longer asked so, but as in {place.later}")
+    return "; ".join(said)
 
 
 def plain(words: Any, number: int) -> str:

@@ -90,10 +90,9 @@ class Api:
         return [*routes, web.get(_ROOT + "/{rest:.*}", _nothing)]
 
     async def _collections(self, request: web.Request) -> web.Response:
-        known = pb.ListCollectionsResponse(
-            collections=map(collection_message, self._questions.analyst.catalog.collections())
-        )
-        body = _text(known)
+        catalog = self._questions.analyst.catalog
+        known = [collection_message(own, catalog) for own in catalog.collections()]
+        body = _text(pb.ListCollectionsResponse(collections=known))
         tag = hashlib.sha256(body.encode()).hexdigest()[:16]
         return _tagged(request, tag) or _response(body, tag)
 

@@ -85,6 +85,7 @@ class Health:
                 "flushBatches": _plain(ingest.flush_batches),
             },
             "store": state.store._asdict() if state.store else None,
+            "reloads": [{"time": own.time, "changes": own.changes} for own in self._server.reloads],
             "fleets": [
                 {
                     "collection": fleet.layout.name,

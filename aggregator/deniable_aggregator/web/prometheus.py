@@ -177,7 +177,7 @@ def _asked(catalog: Catalog) -> Iterator[Metric]:
             info.add_metric(
                 about,
                 {
-                    "digest": f"{collection.digest:016x}",
+                    "identity": f"{collection.identities[metric.name]:016x}",
                     "kind": metric.kind.name,
                     "mechanism": metric.mechanism,
                     "unit": metric.kind.unit,
@@ -242,7 +242,7 @@ def _margins(catalog: Catalog, fleets: Sequence[Fleet]) -> Iterator[Metric]:
     )
     for fleet in fleets:
         if fleet.margin is not None:
-            margin.add_metric([catalog.title(catalog.collection(f"{fleet.layout.digest:016x}"))], fleet.margin)
+            margin.add_metric([catalog.title(catalog.version(fleet.layout.digest))], fleet.margin)
     yield margin
 
 

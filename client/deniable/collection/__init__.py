@@ -6,6 +6,10 @@ words:
   column       one mechanism collecting one thing; its number is what a report names
   digest       64 bits of SHA-256 over everything that gives a report its meaning, down to the thresholds: two
                ends that would randomise and debias differently do not know each other's digest
+  version      one of several collections of a name; the file says by a number which is newer
+  identity     64 bits of SHA-256 over what gives one metric's reports their meaning, but not over the words that it
+               is asked in: where they are the same in two versions, reports can be added
+  revision     a metric's own number in its identity: who changes what the words mean raises it
   segment      public attributes sent in the clear, as one mixed-radix index
   source       a metric whose values another one is fed from, which is answered from nothing else
   bundle       a collection whose metrics name files, and these files, in one text: what ships, and is served

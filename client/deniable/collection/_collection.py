@@ -36,6 +36,10 @@ class Collection:
     """Its metrics, by name."""
     digest: int
     """What tells it from every other collection."""
+    version: int
+    """Which of the collections of its name is newer: the one with the greater number. No part of the digest."""
+    identities: Mapping[str, int]
+    """By a metric's name: 64 bits that are the same in all versions in which its reports mean the same."""
 
     @classmethod
     def load(cls, path: str | Path) -> Collection:

@@ -77,6 +77,8 @@ class Metric:
     """The first day on which devices no longer answer."""
     sources: tuple[Metric, ...] = ()
     """The metrics whose values it is answered from; none: what is recorded for itself."""
+    revision: int = 1
+    """Raised by who has changed what is meant, where nothing else of its reports' meaning has changed."""
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -113,31 +115,28 @@ class Budget:
     """Of delta, ever."""
 
 
-def meaning(metric: Metric) -> dict[str, Any]:
-    """What gives the metric's reports their meaning, in plain JSON.
+def meaning(metric: Metric, *, worded: bool = True) -> dict[str, Any]:
+    """What gives the metric's reports their meaning, in plain JSON; not `worded`, without the descriptions.
 
     Of a metric that is fed that is also what the values of its sources mean: where it is remembered, it is another
     question, with a memory of its own, as soon as they mean something else.
     """
-    told = {
-        "description": metric.description,
-        "kind": metric.kind.name,
-        "parameters": metric.kind.parameters(),
+    told = _asked(metric, worded) | {
         "epsilon": str(metric.epsilon),
-        "reduce": metric.reducer.name,
         "memoize": metric.memoize,
         "remembered_answers": metric.recalled,
         "columns": [{"mechanism": c.mechanism.name, **c.mechanism.parameters()} for c in metric.columns],
     }
-    return told | {"of": [_recorded(source) for source in metric.sources]} if metric.sources else told
+    sources = [{"name": source.name, **_asked(source, worded)} for source in metric.sources]
+    return told | {"of": sources} if sources else told
 
 
-def _recorded(source: Metric) -> dict[str, Any]:
-    """What a source's reduced value means, however it is reported."""
+def _asked(metric: Metric, worded: bool) -> dict[str, Any]:
+    """What a metric's reduced value means, however it is reported."""
     return {
-        "name": source.name,
-        "description": source.description,
-        "kind": source.kind.name,
-        "parameters": source.kind.parameters(),
-        "reduce": source.reducer.name,
+        **({"description": metric.description} if worded else {}),
+        **({"revision": metric.revision} if metric.revision > 1 else {}),  # the first has always been without
+        "kind": metric.kind.name,
+        "parameters": metric.kind.parameters(),
+        "reduce": metric.reducer.name,
     }

@@ -47,6 +47,7 @@ _MOST_SEGMENTS = 256
 _MOST_COLUMNS = 1 << 16
 _RECALLED = 8
 _MOST_RECALLED = 1024
+_MOST_VERSIONS = (1 << 31) - 1
 
 
 class Content(NamedTuple):
@@ -59,6 +60,8 @@ class Content(NamedTuple):
     segments: Mapping[str, tuple[str, ...]]
     metrics: Mapping[str, Metric]
     digest: int
+    version: int
+    identities: Mapping[str, int]
 
 
 def read(file: str, table: dict[str, Any], files: Files, problems: list[Problem]) -> Content | None:
@@ -84,6 +87,7 @@ class _Reader:
         name = header.take("name", _a_name)
         owner = header.take("owner", a_text)
         epoch = header.take("epoch", one_of(EPOCHS))
+        version = header.take("version", whole(0, _MOST_VERSIONS), 0)
         header.finish()
         segments = self._segments(self._root.section("segments"))
         files = self._root.section("files")
@@ -95,15 +99,14 @@ class _Reader:
             files.wrong(each, "no metric names it")
         budget = self._budget(metrics)
         self._root.finish()
-        if self._problems or name is None or owner is None or epoch is None or budget is None:
+        if self._problems or name is None or owner is None or epoch is None or version is None or budget is None:
             return None
-        everything = {
+        alike = {
             "format": FORMAT,
-            "name": name,
             "epoch": EPOCHS[epoch],
             "segments": {segment: list(values) for segment, values in segments.items()},
-            "metrics": {metric.name: meaning(metric) for metric in metrics},
         }
+        everything = alike | {"name": name, "metrics": {metric.name: meaning(metric) for metric in metrics}}
         return Content(
             name,
             owner,
@@ -112,6 +115,8 @@ class _Reader:
             MappingProxyType(segments),
             MappingProxyType({metric.name: metric for metric in metrics}),
             _digest(everything),
+            version,
+            MappingProxyType({own.name: _identity(own, alike) for own in metrics}),
         )
 
     def _segments(self, section: Section) -> dict[str, tuple[str, ...]]:
@@ -180,6 +185,7 @@ class _Reader:
         instead = KINDS[kind_name].instead if kind_name else None
         epsilon = None if instead and section.has(instead) else section.take("epsilon", an_epsilon)
         expires = section.take("expires", _a_date, None)
+        revision = section.take("revision", whole(1, _MOST_VERSIONS), 1)
         if kind_name is None:
             return None
         kind_class = KINDS[kind_name]
@@ -199,7 +205,7 @@ class _Reader:
         if kind and reduce and (why := kind.unfit(reduce)):
             section.wrong("reduce", why)
         epsilon = kind.cost if kind and not epsilon else epsilon
-        if not (description and epsilon and kind and reduce and mechanism):
+        if not (description and epsilon and kind and reduce and mechanism and revision):
             return None
         try:
             if memoize:
@@ -212,8 +218,9 @@ class _Reader:
         columns = tuple(Column(place, name, each) for place, each in enumerate(mechanisms))
         most = min(recalled or _RECALLED, max(column.mechanism.inputs for column in columns)) if memoize else 0
         return Metric(
-            name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), most, instantaneous, expires
-        )
+            name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), most, instantaneous, expires,
+            revision=revision,
+        )  # fmt: skip
 
     def _budget(self, metrics: list[Metric]) -> Budget | None:
         spent = sum((metric.epsilon.value for metric in metrics), Fraction(0))
@@ -255,6 +262,10 @@ def _remembered(
 
     fresh = second or linkage.most(ask, allowed)
     return ask(fresh), fresh
+
+
+def _identity(metric: Metric, alike: dict[str, Any]) -> int:
+    return _digest(alike | {"name": metric.name, "metric": meaning(metric, worded=False)})
 
 
 def _digest(meaning: dict[str, Any]) -> int:

@@ -3,6 +3,8 @@
 words:
   keep   add what was recorded to the epoch's values in the file
   seal   end epochs: reduce, spend, randomise, queue and erase, in one transaction: all of it or none of it
+  ours   values of a metric with the identity that it has in our collection: whichever version of it asked when they
+         were recorded, they mean the same
   fed    a metric that is answered from what an epoch's values of others (its sources) have been reduced to, within
          the same transaction; where one of them has none, it is not answered
 
@@ -36,6 +38,8 @@ _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
 """What values raise that were never written: a file can be damaged where SQLite does not notice."""
 _STRANGE_AFTER = 7 * 86400
 """Values of a collection that nobody seals any more are erased so many seconds after their epoch."""
+_FIRST, _LAST = -(1 << 62), 1 << 62
+"""Beyond all epochs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +62,14 @@ def end_of(metric: Metric, collection: Collection) -> float:
     return -(-expires.timestamp() // collection.epoch_seconds)
 
 
-def _digest(collection: Collection) -> str:
-    return f"{collection.digest:016x}"
+def _identity(collection: Collection, name: str) -> str:
+    return f"{collection.identities[name]:016x}"
 
 
 def keep(connection: sqlite3.Connection, collection: Collection, recorded: Mapping[tuple[str, int], Any]) -> None:
     """Merge states of (metric, epoch) into what the file has."""
     for (name, epoch), later in recorded.items():
-        key = (collection.name, _digest(collection), name, epoch)
+        key = (collection.name, _identity(collection, name), name, epoch)
         known = connection.execute(
             "SELECT state FROM raw WHERE collection = ? AND digest = ? AND metric = ? AND epoch = ?", key
         ).fetchone()
@@ -87,16 +91,10 @@ def seal(
 ) -> list[tuple[int, list[Report]]]:
     """Answer the epochs that have ended, or all, each in a batch of its own; their numbers and reports."""
     current = collection.epoch_at(now)
+    _take_over(connection, collection)
     _forget_strangers(connection, collection, now)
     _bring_back(connection, collection, current)
-    rows = connection.execute(
-        "SELECT epoch, metric, state FROM raw WHERE collection = ? AND digest = ? AND epoch < ? ORDER BY epoch",
-        (collection.name, _digest(collection), current + everything),
-    ).fetchall()
-    connection.execute(
-        "DELETE FROM raw WHERE collection = ? AND digest = ? AND epoch < ?",
-        (collection.name, _digest(collection), current + everything),
-    )
+    rows = _ours(connection, collection, (_FIRST, current + everything - 1))
     sealed = []
     for epoch in dict.fromkeys(row[0] for row in rows):
         renew()
@@ -116,29 +114,67 @@ def seal(
     return sealed
 
 
+def _ours(
+    connection: sqlite3.Connection, collection: Collection, epochs: tuple[int, int]
+) -> list[tuple[int, str, str]]:
+    """Take our values of these epochs, the last included, out of the file: epochs, metrics and states."""
+    rows = connection.execute(
+        "SELECT epoch, metric, state, digest FROM raw WHERE collection = ? AND epoch BETWEEN ? AND ? "
+        "ORDER BY epoch, metric",
+        (collection.name, *epochs),
+    ).fetchall()
+    own = [row for row in rows if row[1] in collection.metrics and row[3] == _identity(collection, row[1])]
+    for epoch, metric, _, identity in own:
+        connection.execute(
+            "DELETE FROM raw WHERE collection = ? AND digest = ? AND metric = ? AND epoch = ?",
+            (collection.name, identity, metric, epoch),
+        )
+    return [row[:3] for row in own]
+
+
+def _take_over(connection: sqlite3.Connection, collection: Collection) -> None:
+    """Values that were recorded before metrics had identities were kept under the collection's digest: are ours."""
+    key = (collection.name, f"{collection.digest:016x}")
+    earlier = connection.execute(
+        "SELECT metric, epoch, state FROM raw WHERE collection = ? AND digest = ?", key
+    ).fetchall()
+    if earlier:
+        later = _ours(connection, collection, (_FIRST, _LAST))
+        connection.execute("DELETE FROM raw WHERE collection = ? AND digest = ?", key)
+        _keep_again(connection, collection, {(metric, epoch): state for metric, epoch, state in earlier})
+        _keep_again(connection, collection, {(metric, epoch): state for epoch, metric, state in later})
+
+
+def _keep_again(
+    connection: sqlite3.Connection, collection: Collection, states: Mapping[tuple[str, int], str]
+) -> None:
+    for where, state in states.items():
+        with suppress(*_NONSENSE):
+            keep(connection, collection, {where: json.loads(state)})
+
+
 def _forget_strangers(connection: sqlite3.Connection, collection: Collection, now: float) -> None:
-    """Erase values that nobody will answer: of another version of this collection, or of one that is gone."""
+    """Erase values that nobody will answer: of what this collection means no more, or of one that is gone."""
     ended = connection.execute(
-        "DELETE FROM raw WHERE collection = ? AND digest <> ? AND ends <= ?",
-        (collection.name, _digest(collection), now),
-    ).rowcount
-    gone = connection.execute(
+        "SELECT DISTINCT metric, digest FROM raw WHERE collection = ? AND ends <= ?", (collection.name, now)
+    ).fetchall()
+    erased = 0
+    for metric, identity in ended:
+        if metric not in collection.metrics or identity != _identity(collection, metric):
+            erased += connection.execute(
+                "DELETE FROM raw WHERE collection = ? AND metric = ? AND digest = ? AND ends <= ?",
+                (collection.name, metric, identity, now),
+            ).rowcount
+    erased += connection.execute(
         "DELETE FROM raw WHERE collection <> ? AND ends <= ?", (collection.name, now - _STRANGE_AFTER)
     ).rowcount
-    count(connection, "lost to a change of the collection", ended + gone)
+    count(connection, "lost to a change of the collection", erased)
 
 
 def _bring_back(connection: sqlite3.Connection, collection: Collection, current: int) -> None:
     """Where the clock has gone back, values are about an epoch that has not begun: they become the current one's."""
-    key = (collection.name, _digest(collection), current)
-    ahead = connection.execute(
-        "SELECT metric, state FROM raw WHERE collection = ? AND digest = ? AND epoch > ?", key
-    ).fetchall()
-    if ahead:
-        connection.execute("DELETE FROM raw WHERE collection = ? AND digest = ? AND epoch > ?", key)
-        for metric, state in ahead:
-            with suppress(*_NONSENSE):
-                keep(connection, collection, {(metric, current): json.loads(state)})
+    for _, metric, state in _ours(connection, collection, (current + 1, _LAST)):
+        _keep_again(connection, collection, {(metric, current): state})
 
 
 def _answers(

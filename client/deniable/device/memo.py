@@ -3,7 +3,9 @@
 words:
   secret   32 random bytes of this device, made once, never sent
   question HMAC of the secret over all that gives what is remembered its meaning: another question is another memory.
-           How it is randomised afresh is no part of it: to change that draws, and costs, nothing anew
+           How it is randomised afresh, and the words that it is asked in, are no part of it: to change these draws,
+           and costs, nothing anew
+  former   a name that a question had before: with its words in it, or with its second randomisation
   key      HMAC of the secret over question, column and input: what is remembered is not written in the clear (but
            who has the file has the secret too, and can try all inputs of a small domain)
   draws    the words that choose a column or a grid point; for one question the same every time
@@ -23,9 +25,11 @@ import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from deniable.collection import Column, Metric, meaning
+from deniable.device.asked import asked
 
 __all__ = ["Memo", "forget"]
 
@@ -38,12 +42,11 @@ class Memo:
         self._collection = collection
         connection.execute("INSERT OR IGNORE INTO meta VALUES ('secret', ?)", (os.urandom(32),))
         (self._secret,) = connection.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()
+        self._named: dict[str, tuple[Metric, tuple[bytes, ...]]] = {}
 
     def draws(self, metric: Metric) -> Iterator[int]:
         """Words for one question: random, and the same every time."""
-        query = "SELECT question FROM memo WHERE question IN (?, ?) ORDER BY number LIMIT 1"
-        first = self._connection.execute(query, self._questions(metric)).fetchone()
-        question = (first[0] if first else self.question(metric)).hex()
+        question = self.question(metric).hex()
         for number in itertools.count():
             yield int.from_bytes(self._hmac("draw", question, number)[:8], "little")
 
@@ -59,12 +62,12 @@ class Memo:
 
     def known(self, metric: Metric) -> int:
         """How many answers are remembered of a question."""
-        query = "SELECT count(*) FROM memo WHERE question IN (?, ?)"
-        return int(self._connection.execute(query, self._questions(metric)).fetchone()[0])
+        count = "SELECT count(*) FROM memo WHERE question = ?"
+        return sum(self._connection.execute(count, (own,)).fetchone()[0] for own in self._questions(metric))
 
     def remember(self, metric: Metric, column: Column, chosen: int, remembered: int) -> None:
         """Remember for good what was drawn for an input."""
-        question, _ = self._questions(metric)
+        question = self.question(metric)
         stored = remembered.to_bytes(-(-remembered.bit_length() // 8), "little")
         self._connection.execute(
             "INSERT INTO memo (key, question, place, remembered) VALUES (?, ?, ?, ?)",
@@ -72,23 +75,55 @@ class Memo:
         )
 
     def _row(self, name: str, values: Sequence[bytes]) -> tuple[int, bytes] | None:
-        query = f"SELECT place, remembered FROM memo WHERE {name} IN (?, ?) ORDER BY number DESC LIMIT 1"  # noqa: S608
-        row: tuple[int, bytes] | None = self._connection.execute(query, values).fetchone()
-        return row
+        query = f"SELECT number, place, remembered FROM memo WHERE {name} = ? ORDER BY number DESC LIMIT 1"  # noqa: S608
+        found = [row for own in values if (row := self._connection.execute(query, (own,)).fetchone())]
+        return max(found)[1:] if found else None
 
     def question(self, metric: Metric) -> bytes:
-        """What a metric means, in its collection."""
+        """What a metric means, in its collection; under the name by which something was remembered first."""
         return self._questions(metric)[0]
 
-    def _questions(self, metric: Metric) -> tuple[bytes, bytes]:
-        """The question as it is written, and as it was when the second randomisation was a part of it."""
-        asked = meaning(metric)
-        first = (column.mechanism.first for column in metric.columns)
-        columns = [{"mechanism": mechanism.name, **mechanism.parameters()} for mechanism in first]
-        return (
-            self._hmac("question", metric.name, asked | {"columns": columns}),
-            self._hmac("question", metric.name, asked),
-        )
+    def _questions(self, metric: Metric) -> tuple[bytes, ...]:
+        """The names under which something may be remembered, the one that it is written under first."""
+        named, names = self._named.get(metric.name, (None, ()))
+        if named is not metric:
+            names = self._found(metric)
+            self._named[metric.name] = metric, names
+        return names
+
+    def _found(self, metric: Metric) -> tuple[bytes, ...]:
+        """The names that a question has, found out once: the words in them are forgotten when it gets others."""
+        now = self._name(metric, worded=False, whole=False)
+
+        def first(name: bytes) -> int | None:
+            query = "SELECT min(number) FROM memo WHERE question = ?"
+            number: int | None = self._connection.execute(query, (name,)).fetchone()[0]
+            return number
+
+        rows = self._connection.execute("SELECT former FROM former WHERE question = ?", (now,))
+        known: list[bytes] = [name for (name,) in rows]
+        if not known and first(now) is None:
+            known = [name for name in dict.fromkeys(self._former(metric)) if first(name) is not None]
+            for name in known:
+                self._connection.execute("INSERT INTO former VALUES (?, ?)", (now, name))
+        return tuple(sorted(known, key=lambda name: first(name) or 0)) or (now,)
+
+    def _former(self, metric: Metric) -> Iterator[bytes]:
+        """The names that it may have had with its words in them: those of today, or those that were noted."""
+        noted = asked(self._connection).get(self._collection)
+        for words in ({}, noted.questions if noted else {}):
+            worded = _in(words, metric)
+            worded = replace(worded, sources=tuple(_in(words, source) for source in metric.sources))
+            yield self._name(worded, worded=True, whole=False)
+            yield self._name(worded, worded=True, whole=True)
+
+    def _name(self, metric: Metric, *, worded: bool, whole: bool) -> bytes:
+        """With its words, or without; with the whole mechanism, or with what is remembered of it."""
+        told = meaning(metric, worded=worded)
+        if not whole:
+            first = (column.mechanism.first for column in metric.columns)
+            told["columns"] = [{"mechanism": mechanism.name, **mechanism.parameters()} for mechanism in first]
+        return self._hmac("question", metric.name, told)
 
     def _key(self, question: bytes, metric: Metric, column: Column, chosen: int) -> bytes:
         return self._hmac("answer", question.hex(), metric.columns.index(column), f"{chosen:x}")
@@ -101,4 +136,10 @@ class Memo:
 def forget(connection: sqlite3.Connection) -> None:
     """Forget all answers, and the secret that would tell what they were: what is answered then is drawn anew."""
     connection.execute("DELETE FROM memo")
+    connection.execute("DELETE FROM former")
     connection.execute("DELETE FROM meta WHERE key = 'secret'")
+
+
+def _in(words: Mapping[str, str], metric: Metric) -> Metric:
+    """A metric, asked in the words that it had."""
+    return replace(metric, description=words.get(metric.name, metric.description))

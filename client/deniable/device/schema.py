@@ -68,12 +68,16 @@ MIGRATIONS = (
         CAST(due AS INTEGER));
     DELETE FROM meta WHERE key = 'failures';
     """,
+    """
+    CREATE TABLE former (question BLOB, former BLOB, PRIMARY KEY (question, former)) WITHOUT ROWID;
+    """,
 )
 """What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise.
 
 A process of an earlier version may have the file open. `ledger`, which nobody can write to any more, is there for it:
 it is refused, looks again and finds that the file is of a newer version. A table that had other columns or were gone
-would be damage to it, and it would set the file aside."""
+would be damage to it, and it would set the file aside. So `raw.digest` keeps its name: since version 4 it has the
+identity of the metric, and before that it had the digest of the collection."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from deniable._section import Section
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Mechanism
-from deniable.payload import Bitmap, Integers, Symbol
+from deniable.payload import Bitmap, Codeword, Integers, Symbol
 
 __all__ = ["Kind"]
 
@@ -115,6 +115,8 @@ class Kind(ABC):
                 return repr(names[payload]) if payload < len(names) else "nothing"
             case Integers():
                 return f"{shape.size} noisy numbers"
+            case Codeword():
+                return f"direction {payload % shape.codewords} of {shape.codewords} that were drawn at random"
             case _:
                 return f"code {payload}"
 

@@ -4,7 +4,7 @@ words:
   norm    how long a vector is: "l2", the root of the sum of squares, or "l1", the sum of sizes
   clip    the greatest norm; a longer vector is shortened to it
   grid    how many steps of the public grid make a clip
-  delta   with l2: the most by which the chance of any set of reports exceeds what epsilon allows
+  delta   with l2, for Gaussian noise: the most by which the chance of any set of reports exceeds what epsilon allows
   fleet   how many devices are expected: with so many, delta exposes fleet * delta of them
 """
 
@@ -21,7 +21,7 @@ from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
 from deniable.kinds._values import real, shown
-from deniable.mechanisms import Gaussian, Mechanism, VectorLaplace
+from deniable.mechanisms import Codewords, Gaussian, Mechanism, VectorLaplace
 from deniable.mechanisms._entries import pack
 from deniable.randomness import WORD
 
@@ -45,7 +45,7 @@ class Vector(Kind):
 
     name: ClassVar[str] = "vector"
     reducers: ClassVar[tuple[str, ...]] = ("last", "sample")
-    mechanisms: ClassVar[tuple[str, ...]] = (Gaussian.name, VectorLaplace.name)
+    mechanisms: ClassVar[tuple[str, ...]] = (Codewords.name, Gaussian.name, VectorLaplace.name)
 
     dimensions: int
     clip: Fraction
@@ -54,14 +54,14 @@ class Vector(Kind):
 
     @classmethod
     def read(cls, section: Section) -> Vector | None:
-        """Reads `dimensions`, `clip` and `norm`, and with l2 `delta` and `fleet`."""
+        """Reads `dimensions`, `clip` and `norm`, and with l2, if it is given, `delta` and with it `fleet`."""
         dimensions = section.take("dimensions", whole(1, MOST_DIMENSIONS))
         clip = section.take("clip", a_limit)
         norm = section.take("norm", one_of(("l1", "l2")))
         delta = section.take("delta", a_chance, None)
         fleet = section.take("fleet", whole(1, MOST_FLEET), None)
         _check_delta(section, norm, delta, fleet)
-        if dimensions is None or clip is None or norm is None or (norm == "l2" and delta is None):
+        if dimensions is None or clip is None or norm is None or (section.has("delta") and delta is None):
             return None
         return cls(dimensions, clip, norm, delta or Fraction(0))
 
@@ -91,12 +91,24 @@ class Vector(Kind):
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One column, whose input is the entries in steps of the grid."""
-        fitting = VectorLaplace.name if self.norm == "l1" else Gaussian.name
-        if mechanism not in {"auto", fitting}:
-            raise ValueError(f'norm = "{self.norm}" goes with mechanism = "{fitting}"')
-        if self.norm == "l1":
-            return (VectorLaplace(epsilon, self.dimensions, self.bound),)
-        return (Gaussian(epsilon, self.delta, self.dimensions, self.bound),)
+        if mechanism == Gaussian.name or (mechanism == "auto" and self.delta):
+            if not self.delta:
+                raise ValueError(f'mechanism = "{Gaussian.name}" goes with norm = "l2", a delta and a fleet')
+            return (Gaussian(epsilon, self.delta, self.dimensions, self.bound),)
+        if self.delta:
+            raise ValueError(f'mechanism = "{mechanism}" has no delta: leave out delta and fleet')
+        codewords = Codewords.best(epsilon, self.dimensions, self.bound)
+        if self.norm == "l2" and mechanism == VectorLaplace.name:
+            raise ValueError(f'mechanism = "{mechanism}" goes with norm = "l1"')
+        if self.norm == "l2" or mechanism == Codewords.name:
+            return (codewords,)
+        try:
+            laplace = VectorLaplace(epsilon, self.dimensions, self.bound)
+        except ValueError:  # noise that does not fit is no choice
+            if mechanism == VectorLaplace.name:
+                raise
+            return (codewords,)
+        return (laplace if mechanism == VectorLaplace.name or laplace.variance < codewords.variance else codewords,)
 
     def check(self, value: Any) -> list[float]:
         """Takes a list or a tuple of finite numbers, as many as there are dimensions, up to 1e300 in size."""
@@ -141,12 +153,13 @@ class Vector(Kind):
 
 
 def _check_delta(section: Section, norm: str | None, delta: Fraction | None, fleet: int | None) -> None:
-    """A delta, and a fleet in which it exposes nobody, are given with l2, and with nothing else."""
-    for key in ("delta", "fleet"):
-        if norm == "l2" and not section.has(key):
-            section.wrong(key, 'missing: norm = "l2" protects but for a chance of delta a device of the fleet')
+    """A delta is given with l2, and with a fleet in which it exposes nobody."""
+    for key, other in (("delta", "fleet"), ("fleet", "delta")):
         if norm == "l1" and section.has(key):
             section.wrong(key, 'goes with norm = "l2": an l1 vector is protected without exception')
+        if norm == "l2" and section.has(other) and not section.has(key):
+            section.wrong(key, f"missing: Gaussian noise, for which {other} is given, protects but for a chance of "
+                               "delta a device of the fleet; without both there is no exception")  # fmt: skip
     if delta and fleet and delta * fleet >= 1:
         section.wrong(
             "delta",

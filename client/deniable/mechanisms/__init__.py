@@ -11,6 +11,7 @@ from deniable.mechanisms._mechanism import Mechanism, Naming
 from deniable.mechanisms._support import Supporting
 from deniable.mechanisms._wrapper import Memory, Wrapper
 from deniable.mechanisms.bitwise_response import BitwiseResponse
+from deniable.mechanisms.codewords import Codewords
 from deniable.mechanisms.exponential import Exponential
 from deniable.mechanisms.gaussian import Gaussian
 from deniable.mechanisms.hybrid import Hybrid
@@ -28,6 +29,7 @@ __all__ = [
     "MECHANISMS",
     "BitwiseResponse",
     "Choice",
+    "Codewords",
     "Exponential",
     "Gaussian",
     "Hybrid",
@@ -66,6 +68,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         PadAndSample,
         Gaussian,
         VectorLaplace,
+        Codewords,
     )
 }
 """Every mechanism, by name. Of two that ask for the same with the same variance, `auto` takes the first."""

@@ -119,6 +119,8 @@ class MetricInfo(google.protobuf.message.Message):
     REVEALS_FIELD_NUMBER: builtins.int
     HEADINGS_FIELD_NUMBER: builtins.int
     VIEW_FIELD_NUMBER: builtins.int
+    REVISION_FIELD_NUMBER: builtins.int
+    PLACE_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name in the collection file."""
     kind: builtins.str
@@ -141,6 +143,8 @@ class MetricInfo(google.protobuf.message.Message):
     """The first day on which devices no longer answer, such as "2027-12-31"; empty where there is none."""
     view: builtins.str
     """How its answers look on the page: the name of a view."""
+    revision: builtins.int
+    """Its own number: raised where what its words mean has changed."""
     @property
     def reveals(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """What one report reveals about its sender, in sentences."""
@@ -148,6 +152,10 @@ class MetricInfo(google.protobuf.message.Message):
     @property
     def headings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Heading]:
         """What stands above the series of its answers."""
+
+    @property
+    def place(self) -> global___Place:
+        """Where its answer stands among those of other versions."""
 
     def __init__(
         self,
@@ -165,10 +173,43 @@ class MetricInfo(google.protobuf.message.Message):
         reveals: collections.abc.Iterable[builtins.str] | None = ...,
         headings: collections.abc.Iterable[global___Heading] | None = ...,
         view: builtins.str = ...,
+        revision: builtins.int = ...,
+        place: global___Place | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["description", b"description", "epsilon", b"epsilon", "epsilon_text", b"epsilon_text", "expires", b"expires", "headings", b"headings", "instantaneous_epsilon", b"instantaneous_epsilon", "kind", b"kind", "mechanism", b"mechanism", "memoized", b"memoized", "name", b"name", "reveals", b"reveals", "unit", b"unit", "view", b"view"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["place", b"place"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["description", b"description", "epsilon", b"epsilon", "epsilon_text", b"epsilon_text", "expires", b"expires", "headings", b"headings", "instantaneous_epsilon", b"instantaneous_epsilon", "kind", b"kind", "mechanism", b"mechanism", "memoized", b"memoized", "name", b"name", "place", b"place", "reveals", b"reveals", "revision", b"revision", "unit", b"unit", "view", b"view"]) -> None: ...
 
 global___MetricInfo = MetricInfo
+
+@typing.final
+class Place(google.protobuf.message.Message):
+    """Where the answer of a metric stands among those of versions of its collection. Versions that ask the same are added."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TITLE_FIELD_NUMBER: builtins.int
+    SINCE_VERSION_FIELD_NUMBER: builtins.int
+    EARLIER_FIELD_NUMBER: builtins.int
+    LATER_FIELD_NUMBER: builtins.int
+    title: builtins.str
+    """The collection that it is answered in: its name, or for an older version its name and digest."""
+    since_version: builtins.int
+    """The version since which it is asked so."""
+    earlier: builtins.str
+    """The title under which it is answered as it was asked before that; empty where no version is served that did."""
+    later: builtins.str
+    """The title under which it is answered as it was asked afterwards; empty where it was not."""
+    def __init__(
+        self,
+        *,
+        title: builtins.str = ...,
+        since_version: builtins.int = ...,
+        earlier: builtins.str = ...,
+        later: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["earlier", b"earlier", "later", b"later", "since_version", b"since_version", "title", b"title"]) -> None: ...
+
+global___Place = Place
 
 @typing.final
 class Heading(google.protobuf.message.Message):
@@ -259,6 +300,8 @@ class CollectionInfo(google.protobuf.message.Message):
     BUDGET_EPOCH_FIELD_NUMBER: builtins.int
     BUDGET_LIFETIME_FIELD_NUMBER: builtins.int
     OWNER_FIELD_NUMBER: builtins.int
+    TITLE_FIELD_NUMBER: builtins.int
+    VERSION_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     digest: builtins.str
@@ -271,6 +314,10 @@ class CollectionInfo(google.protobuf.message.Message):
     """The most that one device ever spends; 0 where there is no such limit."""
     owner: builtins.str
     """Whom to write to about it."""
+    title: builtins.str
+    """A name that no other has: its name, or for an older version its name and digest."""
+    version: builtins.int
+    """Which of several of one name is newer: the one with the greater number."""
     @property
     def metrics(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MetricInfo]:
         """Its metrics, by name."""
@@ -290,8 +337,10 @@ class CollectionInfo(google.protobuf.message.Message):
         budget_epoch: builtins.float = ...,
         budget_lifetime: builtins.float = ...,
         owner: builtins.str = ...,
+        title: builtins.str = ...,
+        version: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "title", b"title", "version", b"version"]) -> None: ...
 
 global___CollectionInfo = CollectionInfo
 
@@ -445,6 +494,7 @@ class Estimate(google.protobuf.message.Message):
     NOTE_FIELD_NUMBER: builtins.int
     LOOKS_FIELD_NUMBER: builtins.int
     WEIGHTED_BY_FIELD_NUMBER: builtins.int
+    PLACE_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -487,6 +537,10 @@ class Estimate(google.protobuf.message.Message):
     def end_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When the window ends."""
 
+    @property
+    def place(self) -> global___Place:
+        """Where it stands among the answers of other versions."""
+
     def __init__(
         self,
         *,
@@ -506,9 +560,10 @@ class Estimate(google.protobuf.message.Message):
         note: builtins.str = ...,
         looks: global___Looks.ValueType = ...,
         weighted_by: builtins.str = ...,
+        place: global___Place | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["end_time", b"end_time", "place", b"place", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
 
@@ -1363,6 +1418,7 @@ class Comparison(google.protobuf.message.Message):
     NOTE_FIELD_NUMBER: builtins.int
     APART_FIELD_NUMBER: builtins.int
     CHANGED_FIELD_NUMBER: builtins.int
+    LOOKS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -1379,6 +1435,8 @@ class Comparison(google.protobuf.message.Message):
     """No device stands on both sides."""
     changed: builtins.float
     """The part of the same devices that has another answer, at most, as it was asked."""
+    looks: global___Looks.ValueType
+    """At which looks together intervals and p-values hold."""
     @property
     def before(self) -> global___ComparedSide:
         """What is compared with."""
@@ -1405,9 +1463,10 @@ class Comparison(google.protobuf.message.Message):
         note: builtins.str = ...,
         apart: builtins.bool = ...,
         changed: builtins.float | None = ...,
+        looks: global___Looks.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "before", b"before", "changed", b"changed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "metric", b"metric", "note", b"note", "series", b"series", "target", b"target"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "looks", b"looks", "metric", b"metric", "note", b"note", "series", b"series", "target", b"target"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
 
 global___Comparison = Comparison

@@ -100,12 +100,12 @@ def test_more_answers_than_are_remembered_are_answered_as_the_latest() -> None:
 
 
 def test_another_question_of_the_same_name_is_not_answered_from_memory() -> None:
-    """With other words the same metric is another question: its lies are drawn and paid for anew."""
+    """In another revision the same metric is another question: its lies are drawn and paid for anew."""
     differs = 0
     for _ in range(60):
         device = Device(collection(memo("one", "The theme is dark")))
         (before,) = device.answers({"one": True}, range(1))
-        device.collection = collection(memo("one", "The crash reporter is on"))
+        device.collection = collection(memo("one", "The crash reporter is on") + "revision = 2\n")
         (after,) = device.answers({"one": True}, range(1, 2))
         differs += before["one"].payload != after["one"].payload
         assert [charge.epsilon for charge in device.ledger] == [1.0, 1.0]

@@ -44,7 +44,6 @@ epsilon = 1
 expires = 1970-01-02
 """
 COLLECTION = Collection.loads(TEXT)
-CHANGED = Collection.loads(TEXT.replace('["a", "b", "c"]', '["a", "b", "c", "d"]'))
 OTHER = Collection.loads(TEXT.replace('"epochs"', '"other"'))
 VALUES = {"often": 3, "said": True, "told": "b"}
 
@@ -166,19 +165,6 @@ def test_the_same_epoch_is_not_answered_again_when_the_clock_comes_back_to_it() 
     assert [len(reports) for reports in sealed.values()] == [1]
     assert device.health == {"answered": 2, "refused by the ledger": 1}
     assert rows(device, "raw") == []
-
-
-def test_another_version_of_a_collection_erases_what_the_old_one_left() -> None:
-    """Its values are no answer to the new questions; while their epoch lasts the old version may still seal them."""
-    old = Device(COLLECTION)
-    old.keep(VALUES, 5)
-    new = Device(CHANGED)
-    new.state = old.state
-    assert new.seal(5.5 * HOUR) == {}
-    assert len(rows(new, "raw")) == 3
-    assert new.seal(6.0 * HOUR) == {}
-    assert rows(new, "raw") == []
-    assert new.health == {"lost to a change of the collection": 3}
 
 
 def test_collections_that_share_a_file_leave_each_other_alone() -> None:

@@ -231,7 +231,7 @@ def test_a_value_that_was_never_written_answers_nothing() -> None:
     )
     (reports,) = device.seal(HOUR).values()
     assert sorted(named(device.collection, reports)) == ["both", "browser", "dark"]
-    assert device.health == {"answered": 3, "could not be answered": 1}
+    assert device.health == {"answered": 3, "lost to a change of the collection": 1}
 
 
 def test_it_is_refused_alone_where_the_budget_has_room_for_its_sources_only(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_withdrawing_consent_erases_what_it_would_have_been_answered_from(tmp_pa
 
 
 def test_what_is_forgotten_answers_nothing(tmp_path: Path) -> None:
-    """Neither what was erased, nor what was recorded for another version of the collection."""
+    """Neither what was erased, nor what was recorded for what its sources meant in another version."""
     device = Device(asked(), tmp_path / "state.db")
     device.keep(VALUES, 0)
     device.state.run(withhold)
@@ -300,7 +300,8 @@ def test_what_is_forgotten_answers_nothing(tmp_path: Path) -> None:
     assert device.seal(HOUR) == {}
     device.keep(VALUES, 1)
     changed = Device(
-        asked(TEXT.replace('of = ["browser", "dark"]', 'of = ["dark", "browser"]')), tmp_path / "state.db"
+        asked(TEXT.replace('reduce = "any"', 'reduce = "all"').replace('"a", "b", "c"', '"a", "c", "b"')),
+        tmp_path / "state.db",
     )
     assert changed.seal(2 * HOUR) == {}
     assert changed.health["lost to a change of the collection"] == 2
@@ -325,7 +326,8 @@ def test_it_is_remembered_as_any_other() -> None:
         ('reduce = "any"\n', 'reduce = "any"\nmemoize = true\n', True),
         ('reduce = "any"', 'reduce = "all"', False),
         ('"a", "b", "c"', '"a", "c", "b"', False),
-        ("The dark theme is on", "The dark theme is off", False),
+        ("The dark theme is on", "The dark theme is on now", True),
+        ('"The dark theme is on"', '"The dark theme is off"\nrevision = 2', False),
         ('["browser", "dark"]', '["dark", "browser"]', False),
     ],
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -211,13 +212,15 @@ def test_other_fresh_noise_is_no_other_memory() -> None:
         assert [line.epsilon > 0 for line in device.ledger] == [True, False, False, False, False]
 
 
-def test_memories_of_older_versions_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They were kept under keys with the second randomisation in them: who has one pays for nothing anew."""
+@pytest.mark.parametrize("whole", [False, True], ids=["its words", "its words and the second randomisation"])
+@pytest.mark.parametrize("worded", ["d", "mended"])
+def test_memories_of_older_versions_are_found(whole: bool, worded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were kept under keys with more in them: who has one pays for nothing anew, mended words or not."""
     device = Device(TWICE)
     with monkeypatch.context() as older:
-        questions = Memo._questions
-        older.setattr(Memo, "_questions", lambda memo, metric: (questions(memo, metric)[1],) * 2)
+        older.setattr(Memo, "_questions", lambda memo, metric: (memo._name(metric, worded=True, whole=whole),))
         payloads(device, True, range(1))
+    device.collection = replace(TWICE, metrics={"m": replace(TWICE.metrics["m"], description=worded)})
     payloads(device, True, range(1, 3))
     payloads(device, False, range(3, 5))
     assert [line.epsilon > 0 for line in device.ledger] == [True, False, False, True, False]

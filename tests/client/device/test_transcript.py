@@ -48,7 +48,14 @@ METRICS: dict[str, tuple[str, Any, str]] = {
         'kind = "flags"\nflags = ["a", "b"]\nmechanism = "randomized_response"', ["a"], r"'[ab]' is (not )?set"
     ),
     "set": ('kind = "set"\nvalues = ["a", "b", "c"]\nmax_items = 2', ["c"], r"('[abc]' ?)+|nothing"),
-    "vector": ('kind = "vector"\ndimensions = 3\nclip = 1\nnorm = "l1"', [0.1, 0.2, 0.3], "3 noisy numbers"),
+    "vector": (
+        'kind = "vector"\ndimensions = 3\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"', [0.1, 0.2, 0.3],
+        "3 noisy numbers",
+    ),
+    "vector, told": (
+        'kind = "vector"\ndimensions = 3\nclip = 1\nnorm = "l2"', [0.1, 0.2, 0.3],
+        r"direction \d+ of 256 that were drawn at random",
+    ),
 }  # fmt: skip
 
 

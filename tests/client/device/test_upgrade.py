@@ -25,7 +25,8 @@ owner = "o"
 epoch = 9
 [metrics.one]
 kind = "number"
-description = "{words}"
+description = "d"
+revision = {revision}
 range = [0, 10]
 epsilon = 1
 memoize = true
@@ -33,9 +34,9 @@ instantaneous_epsilon = 1
 """
 
 
-def asking(words: str = "d") -> Collection:
+def asking(revision: int = 1) -> Collection:
     """A collection whose one metric has a meaning of its own."""
-    return Collection.loads(COLLECTION.format(words=words))
+    return Collection.loads(COLLECTION.format(revision=revision))
 
 
 def earlier(path: Path) -> sqlite3.Connection:
@@ -86,7 +87,7 @@ def test_what_is_left_to_chance_stays_what_it_was(tmp_path: Path) -> None:
 
     def work(connection: sqlite3.Connection) -> tuple[list[int], list[int]]:
         memo = Memo(connection, "upgraded")
-        _, before = memo._questions(metric)
+        before = memo._name(metric, worded=True, whole=True)
         connection.execute(
             "INSERT INTO memo (key, question, place, remembered) VALUES (?, ?, 0, ?)", (b"k", before, b"")
         )
@@ -100,14 +101,14 @@ def test_what_is_left_to_chance_stays_what_it_was(tmp_path: Path) -> None:
 def test_a_memory_of_the_version_before_is_no_further_question(tmp_path: Path) -> None:
     """Of four meanings that a name may have, what is remembered already is answered on, and costs nothing."""
     path = tmp_path / "device.db"
-    first = Device(asking("first"), path)
+    first = Device(asking(), path)
     first.keep({"one": 3.0}, 0)
     first.seal(DAY)
     first.state.run(lambda connection: connection.execute("DELETE FROM question"))  # as the version before had none
-    for day, words in enumerate(("a", "b", "c", "d", "e"), 1):
-        device = Device(asking(words), path)
+    for day in range(1, 6):
+        device = Device(asking(revision=day + 1), path)
         device.keep({"one": 3.0}, day)
-        assert len(device.seal((day + 1) * DAY)) == (words != "e")
+        assert len(device.seal((day + 1) * DAY)) == (day < 5)
     first.keep({"one": 3.0}, 9)
     assert len(first.seal(10 * DAY)) == 1
     assert first.ledger[-1].epsilon == 0

@@ -16,9 +16,13 @@ CASES = Cases(
     asked=(
         Asked(
             "weights",
-            'kind = "vector"\ndimensions = 3\nclip = 1\nnorm = "l1"',
+            'kind = "vector"\ndimensions = 3\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"',
             [[0.5, -0.1, 0], [3, 0, -4]],
         ),
-        Asked("weight", 'kind = "vector"\ndimensions = 1\nclip = 1\nnorm = "l1"', audited=800_000),
+        Asked(
+            "weight",
+            'kind = "vector"\ndimensions = 1\nclip = 1\nnorm = "l1"\nmechanism = "vector_laplace"',
+            audited=800_000,
+        ),
     ),
 )

@@ -24,6 +24,7 @@ import numpy as np
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.planning.twins import (
     bitwise_response,
+    codewords,
     exponential,
     gaussian,
     hybrid,
@@ -61,6 +62,7 @@ ROOMS: dict[str, ModuleType] = {
         pad_and_sample,
         gaussian,
         vector_laplace,
+        codewords,
     )
 }
 """The file of every mechanism's twin, by its name."""

@@ -8,7 +8,9 @@ const NOTHING = { content: { comparisons: [], lookedAt: 0 }, changed: false };
 // The comparisons of a collection; nothing where there is no window before, or where they cost too much.
 export async function asked(title, parameters) {
   try {
-    return await ask(`collections/${title}/comparisons?${parameters}`);
+    const asked = new URLSearchParams(parameters);
+    if (asked.get("anytime") === "growing") asked.set("anytime", "any"); // two windows hold at any looks, or at one
+    return await ask(`collections/${title}/comparisons?${asked}`);
   } catch (error) {
     if (error.status >= 400 && error.status < 500) return NOTHING;
     throw error;

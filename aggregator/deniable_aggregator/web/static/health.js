@@ -32,7 +32,7 @@ export function healthPage(main) {
     before = content;
     swap(notices, ...warnings(content).map((text) => h("p", { class: "notice bad" }, text)));
     swap(tiles, ...numbers(content, rate).map(([name, value, more]) => h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value, more ? h("div", { class: "more" }, more) : null))));
-    swap(panels, latency(content.ingest), refusals(content.ingest), fleets(content.fleets));
+    swap(panels, latency(content.ingest), refusals(content.ingest), fleets(content.fleets), reloads(content.reloads));
   }
 }
 
@@ -98,14 +98,31 @@ function fleets(all) {
     h("h2", {}, "Epochs that are still accepted"),
     h("p", { class: "about" }, "Batches by the epoch that they are about. Their ids are remembered for longer than they are accepted, so that none is counted twice."),
     ...all.map((fleet) => {
+      const versions = all.filter((own) => own.collection === fleet.collection).length;
+      const name = versions > 1 ? `${fleet.collection}@${fleet.digest}` : fleet.collection;
       const rows = Object.entries(fleet.batches).reverse().map(([epoch, own]) => [epochName(Number(epoch), fleet.epochSeconds), count(own)]);
       const margin = fleet.marginSeconds === null ? "" : `; ids outlive acceptance by ${fleet.marginSeconds > 0 ? span(fleet.marginSeconds) : "nothing"}`;
       return rows.length
-        ? table(`${fleet.collection}${margin}`, ["epoch", "batches"], rows)
-        : h("p", {}, `${fleet.collection}: nothing has come yet.`);
+        ? table(`${name}${margin}`, ["epoch", "batches"], rows)
+        : h("p", {}, `${name}: nothing has come yet.`);
     }),
   );
 }
+
+// What became of the collections that are served, since the aggregator began.
+function reloads(all) {
+  const rows = all.flatMap(({ time, changes }) => changes.map((own) => [moment(time), own]));
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, "Collections that were read again"),
+    rows.length
+      ? table("What is served otherwise than before", ["when", "what has changed"], rows)
+      : h("p", { class: "about" }, "What is served is what was served at the beginning."),
+  );
+}
+
+const moment = (time) => new Date(time * 1000).toISOString().replace("T", " ").slice(0, 16) + " UTC";
 
 function duration(seconds) {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;

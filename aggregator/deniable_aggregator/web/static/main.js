@@ -16,18 +16,12 @@ async function start() {
   const main = document.getElementById("content");
   try {
     const { content } = await ask("collections");
-    show(titled(content.collections), main);
+    show(content.collections, main);
   } catch (error) {
     if (error.status === undefined) throw error;
     swap(main, problem("The aggregator does not answer", `${error.message} Trying again.`));
     setTimeout(start, RETRY);
   }
-}
-
-// Collections with a name that no other has: of several versions, the newest comes last.
-function titled(collections) {
-  const newest = new Map(collections.map((own) => [own.name, own.digest]));
-  return collections.map((own) => ({ ...own, title: newest.get(own.name) === own.digest ? own.name : `${own.name}@${own.digest}` }));
 }
 
 function show(collections, main) {

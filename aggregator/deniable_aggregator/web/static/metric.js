@@ -8,7 +8,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { fits, follows, viewOf } from "./views.js";
-import { emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { askedSince, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -73,6 +73,7 @@ export function metricPage(collection, title, info, main) {
     return swap(
       answer,
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
+      askedSince(info),
       h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate, info)}. The intervals belong to the raw estimates and are not shown.` : ""),
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
@@ -226,7 +227,7 @@ function facts(info, collection, links) {
     ["answers remembered", remembered(info)],
     ["unit", info.unit || "–"],
     ["expires", info.expires || "never"],
-    ["collection's digest", collection.digest],
+    ["collection's version", `${collection.version}, digest ${collection.digest}`],
   ];
   return h(
     "section",

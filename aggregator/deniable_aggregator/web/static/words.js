@@ -57,3 +57,12 @@ export function reportsLine(estimate) {
   if (!worth || worth >= Number(estimate.reports) * 0.99) return reports;
   return `${reports}, worth about ${count(worth)} from different devices`;
 }
+
+// Since which version a metric is asked as it is, with links to its answers as other versions ask it; nothing where none does.
+export function askedSince({ name, place }) {
+  const link = (title) => h("a", { href: `/c/${title}/${name}` }, title);
+  const said = [];
+  if (place.earlier) said.push(`Asked so since version ${place.sinceVersion}; before that in `, link(place.earlier), ". ");
+  if (place.later) said.push("No longer asked so, but as in ", link(place.later), ".");
+  return said.length ? h("p", { class: "since" }, ...said) : null;
+}

@@ -1,0 +1,143 @@
+"""What a new version of a collection asks more, costs more and breaks, for who is about to ship it.
+
+words:
+  break   something that ends with the new version: a metric's history, or that both can be served
+  doubt   something that only its author can know: whether new words still mean the same
+  year    365 days
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from deniable import Collection, Metric
+from deniable_aggregator.analysis.versions import Update
+
+__all__ = ["Cost", "Review", "review"]
+
+_YEAR = 365 * 86400
+
+
+class Cost(NamedTuple):
+    """The most epsilon that a device spends on a collection's metrics, but for its budgets."""
+
+    epoch: float
+    """In one epoch."""
+    year: float
+    """On answers that are drawn afresh, in a year of epochs."""
+    once: float
+    """On answers that are remembered, however long it answers."""
+
+    @classmethod
+    def of(cls, collection: Collection) -> Cost:
+        """What a collection costs."""
+        metrics = list(collection.metrics.values())
+        fresh = sum(float(metric.epsilon) for metric in metrics if not metric.memoize)
+        once = sum(float(metric.epsilon) * metric.recalled for metric in metrics if metric.memoize)
+        every = sum(float(metric.epsilon) for metric in metrics)
+        return cls(every, fresh * _YEAR / collection.epoch_seconds, once)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What is to be said of a new version, beside the old one."""
+
+    update: Update
+    more: tuple[str, ...]
+    """What is asked more."""
+    costs: tuple[Cost, Cost]
+    """Before and after."""
+    breaks: tuple[str, ...]
+    doubts: tuple[str, ...]
+    devices: str
+    """What becomes of devices that have the old version."""
+
+    def plain(self) -> dict[str, Any]:
+        """The same in plain JSON."""
+        before, after = self.costs
+        return {
+            "added": list(self.update.added),
+            "gone": list(self.update.gone),
+            "changed": {name: list(keys) for name, keys in self.update.changed.items()},
+            "worded": list(self.update.worded),
+            "cost": {"before": before._asdict(), "after": after._asdict()},
+            "breaks": list(self.breaks),
+            "doubts": list(self.doubts),
+            "devices": self.devices,
+        }
+
+
+def review(old: Collection, new: Collection) -> Review:
+    """Look at a new version beside the old one."""
+    update = Update.of(old, new)
+    more = tuple(_asked(new.metrics[name]) for name in update.added)
+    breaks = (*_unserved(old, new), *_cut(old, new, update))
+    return Review(
+        update,
+        more,
+        (Cost.of(old), Cost.of(new)),
+        breaks,
+        tuple(_doubts(old, new, update)),
+        _devices(old, new, update),
+    )
+
+
+def _asked(metric: Metric) -> str:
+    return f"{metric.name} ({metric.kind.name}, epsilon {metric.epsilon}): {metric.description}"
+
+
+def _unserved(old: Collection, new: Collection) -> Iterator[str]:
+    """Why both can not be served together, so that one is known as the newer."""
+    if old.name != new.name:
+        yield f"it is called {new.name}, not {old.name}: another collection, with which nothing goes on"
+    elif old.digest != new.digest and old.version >= new.version:
+        yield (
+            f"its version is {new.version}, which is not newer than {old.version}: both can not be served; "
+            f"say version = {old.version + 1} in [collection]"
+        )
+
+
+def _cut(old: Collection, new: Collection, update: Update) -> Iterator[str]:
+    """What ends, metric by metric."""
+    for name in update.gone:
+        yield f"{name}: is no longer asked; what older devices report of it is in {_title(old)}"
+    for name, keys in update.changed.items():
+        again = ""
+        if new.metrics[name].memoize and {*keys} - {"epoch", "segments", "instantaneous_epsilon"}:
+            answers, epsilon = new.metrics[name].recalled, float(new.metrics[name].epsilon)
+            again = f"; devices remember it anew, and spend up to {answers * epsilon:.4g} on it again"
+        yield (
+            f"{name}: means something else ({', '.join(keys)}): its answers begin anew, those of older devices are "
+            f"in {_title(old)}{again}"
+        )
+
+
+def _doubts(old: Collection, new: Collection, update: Update) -> Iterator[str]:
+    """What nobody else can know."""
+    for name in update.worded:
+        before, after = (own.metrics[name] for own in (old, new))
+        yield (
+            f"{name}: is worded anew, {before.description!r} is now {after.description!r}, and goes on; "
+            f"if that means something else, say revision = {after.revision + 1}"
+        )
+
+
+def _devices(old: Collection, new: Collection, update: Update) -> str:
+    """What becomes of devices that have the old version."""
+    if old.digest == new.digest:
+        return "Devices with the old version and with the new one report the same."
+    if old.name != new.name:
+        return "Devices with the old one go on reporting where it is served, too."
+    same = len(old.metrics) - len(update.gone) - len(update.changed)
+    apart = len(update.gone) + len(update.changed)
+    return (
+        "Devices with the old version go on reporting for as long as its file is served, too: "
+        f"{same} of their metrics are added to the same answers"
+        + (f", {apart} are answered apart." if apart else ".")
+    )
+
+
+def _title(old: Collection) -> str:
+    return f"{old.name}@{old.digest:016x}"

@@ -1,0 +1,108 @@
+"""Versions of a collection on the page's API and in Prometheus: series keep their labels while they mean the same."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+
+from deniable import Collection
+from deniable_aggregator import Reader
+from support.site import Running, running
+
+DAY = 86_400
+TODAY = int(time.time() // DAY)
+FIRST = """
+[collection]
+name = "shop"
+epoch = "1d"
+owner = "o"
+[budget]
+epoch = 9
+[metrics.open]
+kind = "boolean"
+description = "The shop is opn"
+epsilon = 1
+[metrics.theme]
+kind = "category"
+description = "The theme"
+values = ["a", "b"]
+epsilon = 1
+"""
+SECOND = FIRST.replace("opn", "open").replace("[budget]", "version = 1\n[budget]").replace('["a", "b"]', '["a", "c"]')
+OLD, NEW = Collection.loads(FIRST), Collection.loads(SECOND)
+TITLE = f"shop@{OLD.digest:016x}"
+
+
+@pytest.fixture(name="site", scope="module")
+def _site() -> Iterator[Running]:
+    """Both versions, each with reports of a day; the catalog is replaced by the tests."""
+    with running(OLD) as started:
+        for version in (OLD, NEW):
+            started.put(version, TODAY, {"open": [40, 60], "theme": [30, 70]}, batches=10)
+        yield started
+
+
+def serve(site: Running, *collections: Collection) -> None:
+    """As a reload does."""
+    site.analyst_of(site.server.store).catalog.replace(collections)
+
+
+def read(site: Running, path: str) -> str:
+    """What is answered."""
+    with urllib.request.urlopen(f"{site.url}{path}") as response:
+        text: str = response.read().decode()
+    return text
+
+
+def series(site: Running, family: str) -> dict[str, float]:
+    """What Prometheus is told of a family, by labels."""
+    lines = re.findall(rf"^{family}(\{{.*\}}) (\S+)$", read(site, "/metrics"), re.MULTILINE)
+    return {labels: float(value) for labels, value in lines}
+
+
+def test_series_of_what_means_the_same_keep_their_labels(site: Running) -> None:
+    """All of them, in all families, from one version to the next; those of what has changed get other labels."""
+    families = ("deniable_estimate", "deniable_reports", "deniable_metric_info", "deniable_metric_epsilon")
+    serve(site, OLD)
+    before = {family: series(site, family) for family in families}
+    serve(site, NEW, OLD)
+    after = {family: series(site, family) for family in families}
+    for family in families:
+        same = {labels for labels in before[family] if 'metric="open"' in labels}
+        assert same
+        assert same == {labels for labels in after[family] if 'metric="open"' in labels}
+    assert before["deniable_reports"]['{collection="shop",metric="open"}'] == 100
+    assert after["deniable_reports"] == {
+        '{collection="shop",metric="open"}': 200,
+        '{collection="shop",metric="theme"}': 100,
+        f'{{collection="{TITLE}",metric="theme"}}': 100,
+    }
+
+
+def test_the_api_lists_what_is_answered_and_says_since_when(site: Running) -> None:
+    """The newest version has all of its metrics, an older one those that have changed since."""
+    serve(site, OLD, NEW)
+    newest, older = json.loads(read(site, "/api/v1/collections"))["collections"]
+    assert (newest["title"], newest["version"], older["title"], older["version"]) == ("shop", 1, TITLE, 0)
+    places = {own["name"]: own["place"] for own in newest["metrics"]}
+    assert places["open"] == {"title": "shop", "sinceVersion": 0, "earlier": "", "later": ""}
+    assert places["theme"] == {"title": "shop", "sinceVersion": 1, "earlier": TITLE, "later": ""}
+    assert [(own["name"], own["place"]["later"]) for own in older["metrics"]] == [("theme", "shop")]
+    (estimate,) = json.loads(read(site, f"/api/v1/collections/{TITLE}/estimates"))["estimates"]
+    assert (estimate["metric"], estimate["reports"], estimate["place"]["title"]) == ("theme", "100", TITLE)
+
+
+def test_a_table_tells_the_title_and_what_has_changed(site: Running) -> None:
+    """In Python and at the terminal: bare names add up, and notes say where the rest is."""
+    serve(site, OLD, NEW)
+    with Reader(site.endpoint) as reader:
+        rows = {row["metric"]: row for row in reader.estimates()}
+        (old, *_) = reader.estimates(collection=TITLE)
+    assert (rows["open"]["collection"], rows["open"]["reports"], rows["open"]["note"]) == ("shop", 200, "")
+    assert rows["theme"]["note"] == f"asked so since version 1, before that in {TITLE}"
+    assert (old["collection"], old["note"]) == (TITLE, "no longer asked so, but as in shop")
