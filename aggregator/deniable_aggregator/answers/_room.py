@@ -32,6 +32,9 @@ class Room(ABC):
     combines: ClassVar[bool] = False
     """Whether a row is made of all columns, where there are several; else each is of one column's reports."""
 
+    searching: ClassVar[int] = 0
+    """What it takes to find its rows, where these depend on what was reported, counted in counters as prices are."""
+
     @abstractmethod
     def headings(self, metric: Metric) -> tuple[Heading, ...]:
         """Those of the series that its answers have."""
