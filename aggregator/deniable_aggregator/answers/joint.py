@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Joint
 from deniable.kinds.joint import joined
-from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
+from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series, by_size
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.answers._shares import share_rows
 from deniable_aggregator.consistency import on_simplex
@@ -41,7 +41,7 @@ from deniable_aggregator.estimators import (
     table,
 )
 
-__all__ = ["GIVEN", "MARGINALS", "TABLE", "JointRoom"]
+__all__ = ["ASSOCIATION", "CONDITIONALS", "GIVEN", "INDEPENDENCE", "MARGINALS", "TABLE", "JointRoom"]
 
 _Floats = NDArray[np.float64]
 
@@ -183,6 +183,13 @@ class JointRoom(Room):
         told = [*(own.ravel() for own in tables), *_summed(kind, tables)]
         fitted = [None if math.isnan(value) else value for value in np.concatenate(told).tolist()]
         return [*fitted, *[None] * (2 * len(names.pairs))]
+
+    def leading(self, metric: Metric, found: Estimate) -> RowId:
+        """The strongest association."""
+        own = next((series for series in found.series if series.heading.name == ASSOCIATION), None)
+        if own is None:
+            return super().leading(metric, found)
+        return RowId(ASSOCIATION, min(own.rows, key=by_size).key)
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How often each cell occurs, and what follows; of a conditional, where anybody is in what it is given."""

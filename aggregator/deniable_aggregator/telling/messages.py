@@ -93,7 +93,7 @@ def _row_message(series: Series, row: Row, consistent: float | None, truth: floa
     def words(value: float | None) -> str:
         return "" if value is None else text(value, measure, places)
 
-    asked = _known(truth)
+    asked, chance = _known(truth), series.heading.chance
     return pb.EstimateRow(
         key=row.key,
         parent=row.parent,
@@ -102,8 +102,8 @@ def _row_message(series: Series, row: Row, consistent: float | None, truth: floa
         high=row.high,
         std_error=_known(row.std_error),
         text=words(row.value),
-        low_text=words(row.low),
-        high_text=words(row.high),
+        low_text="" if chance else words(row.low),
+        high_text="" if chance else words(row.high),
         consistent=consistent,
         consistent_text=words(consistent),
         truth=asked,

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from deniable_aggregator.answers.naive_bayes import NaiveBayes
+
 __all__ = ["COLUMNS", "Table", "plain"]
 
 COLUMNS = (
@@ -111,11 +113,25 @@ class Table(Sequence[dict[str, Any]]):
 
         return pl.DataFrame(self._rows, schema=list(self.columns), infer_schema_length=None)
 
+    def naive_bayes(self, target: str) -> NaiveBayes:
+        """Of the rows of one joint, what tells this source of it from the others."""
+        from deniable_aggregator.answers.naive_bayes import naive_bayes
+
+        about = {(row["metric"], row["segment"], row["start"]): row["reports"] for row in self._rows}
+        if len(about) != 1:
+            raise ValueError(f"a model is made of one answer, not of {len(about)}")
+        series: dict[str, list[tuple[str, float, float]]] = {}
+        for row in self._rows:
+            numbers = (math.nan if row[name] is None else row[name] for name in ("value", "std_error"))
+            series.setdefault(row["series"], []).append((row["key"], *numbers))
+        (((metric, *_), reports),) = about.items()
+        return naive_bayes(metric, reports, series, target)
+
     @staticmethod
     def cells(row: dict[str, Any]) -> tuple[str, ...]:
         """A row as it is shown."""
         unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
-        interval = f"{row['low_text']} to {row['high_text']}"
+        interval = f"{row['low_text']} to {row['high_text']}" if row["low_text"] else "–"
         return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
 
     def _repr_html_(self) -> str:
