@@ -137,6 +137,9 @@ def test_prometheus_has_cells(desk: Running) -> None:
     assert 'deniable_estimate{collection="desk",key="yes / linux",metric="both",series="table"} ' in told
     assert 'key="no / mac \\\\/ os"' in told
     assert 'deniable_estimate{collection="desk",key="dark / platform",metric="both",series="association"} ' in told
+    about = '{collection="desk",key="dark / platform",metric="both",series="independence"} '
+    assert f"deniable_estimate{about}" in told
+    assert f"deniable_estimate_upper_bound{about}" not in told
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
