@@ -68,16 +68,19 @@ class Program:
         self.send_signal(signal.SIGKILL)
 
 
-def started(*arguments: str | Path, stderr: int | None = None, most: tuple[int, int] | None = None) -> Program:
+def started(
+    *arguments: str | Path, stderr: int | None = None, most: tuple[int, int] | None = None, anew: bool = False
+) -> Program:
     """`deniable` with these arguments. What it writes can be read; its errors go to a file of the caller's.
 
-    `most`: how many files it may have open, and up to how many it may raise that.
+    `most`: how many files it may have open, and up to how many it may raise that. `anew`: it is a program that has to
+    load everything itself, for what it loads, or from where, is not what this process would.
     """
     reading, stdout = os.pipe()
     status, told = os.pipe()
     nothing = os.open(os.devnull, os.O_RDONLY)
     scheduled = [os.sched_getscheduler(0), sorted(os.sched_getaffinity(0))] if hasattr(os, "SCHED_BATCH") else None
-    asked = [[str(each) for each in arguments], str(Path.cwd()), dict(os.environ), scheduled, most]
+    asked = [[str(each) for each in arguments], str(Path.cwd()), dict(os.environ), scheduled, most, anew]
     files = [nothing, stdout, 2 if stderr is None else stderr, told]
     socket.send_fds(_template(), [json.dumps(asked).encode()], files)
     for file in (nothing, stdout, told):
@@ -146,6 +149,7 @@ def _be_program(
     environment: dict[str, str],
     scheduled: tuple[int, list[int]] | None,
     most: tuple[int, int] | None,
+    anew: bool,
 ) -> None:
     from deniable_aggregator.commands import main
 
@@ -156,6 +160,9 @@ def _be_program(
     if most:
         resource.setrlimit(resource.RLIMIT_NOFILE, most)
     os.chdir(room)
+    if anew:
+        command = str(Path(sys.executable).parent / "deniable")
+        os.execve(command, [command, *arguments], environment)
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["deniable", *arguments]

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from deniable import Budget, Collection, Metric, linkage
-from deniable.kinds import Category, Distribution, Joint, Quantity, Tree
+from deniable.kinds import Category, Distribution, Joint, Quantity, Tree, Vector
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected
@@ -219,7 +219,7 @@ def _rounded(number: float) -> str:
 
 def _others(metric: Metric) -> list[str]:
     """The other mechanisms that fit, with their variances in units of the chosen one's."""
-    if metric.instantaneous or not isinstance(metric.kind, Category | Quantity):
+    if metric.instantaneous or not isinstance(metric.kind, Category | Quantity | Vector):
         return []
     every = metric.kind.choices(metric.epsilon)
     own = [each for each in every if each.mechanism == metric.columns[0].mechanism]
