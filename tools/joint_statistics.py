@@ -23,7 +23,7 @@ from deniable_aggregator.planning.population import Population
 __all__ = ["CASES", "Found", "Setting", "measured"]
 
 _Floats = NDArray[np.float64]
-_MANY = 100_000
+_MANY = 10_000
 """Devices of which the truth is told: shares are rounded to so many parts."""
 
 

@@ -16,7 +16,7 @@ from tools.joint_statistics import CASES, Setting, measured
 from deniable_aggregator.answers import answer
 from support.joints import associated, exactly, joint
 
-SAMPLES = 300
+SAMPLES = 200
 KOLMOGOROV = 2.7
 """Over the root of the samples: farther from uniform are 10^-6 of them, or less."""
 
