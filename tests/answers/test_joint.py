@@ -12,11 +12,13 @@ from deniable import Metric
 from deniable.kinds import Joint
 from deniable_aggregator import RowId
 from deniable_aggregator.analysis.comparison import compared
+from deniable_aggregator.analysis.prices import estimating
 from deniable_aggregator.analysis.weighting import weighted
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Target, answer, consistent, headings, row_count, truth
 from deniable_aggregator.planning.population import Population
 from deniable_aggregator.planning.simulate import simulate
+from support.counting import calls
 from support.joints import associated, exactly, joint, recorded
 
 SERIES = ["table", "marginals", "conditionals", "association", "independence"]
@@ -195,3 +197,18 @@ def test_a_weighted_answer_has_what_is_a_mean() -> None:
     assert [series.heading.name for series in found.series] == ["table", "marginals"]
     whole = (0.75 * SHARES + 0.25 * alone).ravel().tolist()
     assert [row.value for row in found.series[0].rows] == pytest.approx(whole, abs=1e-3)
+
+
+def test_a_row_that_is_asked_for_is_made_alone() -> None:
+    """Of one association in a trend no other one is made: they are what takes long where sources are many."""
+    sizes = {f"flag{number}": 2 for number in range(8)}
+    metric = joint(sizes, 2)
+    counters = exactly(metric, np.full((2,) * 8, 1 / 256), 10**6)
+    whole = answer(metric, counters)
+    wanted = {"association": ["flag1 / flag2"], "marginals": ["flag3: flag31", "flag3: flag30"]}
+    found = answer(metric, counters, keys=wanted)
+    assert [len(series.rows) for series in found.series] == [2, 1]
+    assert all(row == whole.by_id[where] for where, row in found.by_id.items())
+    alone = calls(lambda: answer(metric, counters, keys=wanted))
+    assert alone < calls(lambda: answer(metric, counters, keys=whole.keys)) / 5
+    assert estimating(metric) > estimating(joint({"flag1": 2, "flag2": 128}, 2)) + 27 * 70_000 - 10_000
