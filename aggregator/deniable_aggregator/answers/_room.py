@@ -78,6 +78,10 @@ class Room(ABC):
     def row_count(self, metric: Metric) -> int:
         """How many rows an answer has, at the most."""
 
+    def effort(self, metric: Metric) -> int:  # noqa: ARG002
+        """What making an answer takes beside its rows and columns, counted in counters (`analysis/prices.py`)."""
+        return 0
+
     def shared(
         self,
         metric: Metric,  # noqa: ARG002
