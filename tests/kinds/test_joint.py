@@ -76,7 +76,8 @@ def test_a_pair_is_drawn_evenly_whatever_the_value() -> None:
     [
         ('of = ["theme"]', "one.of: takes two metrics or more: what is recorded for one, that one says"),
         ('of = ["theme", "moods"]', "one.of: there is no metric 'moods'; did you mean 'mood'?"),
-        ('of = ["theme", "age"]', "one.of: 'age' is of kind number; taken: boolean, category, ordinal"),
+        ('of = ["theme", "age"]', "one.of: 'age' is of kind number; taken: boolean, category, ordinal; of a quantity record the range that it "
+         "is in as an ordinal, of flags each as a boolean"),
         ('of = ["theme", "mood"]\npairs = "platform"',
          "one.pairs: is the target, one of the metrics in `of`; known: mood, theme"),
         ('of = ["theme", "mood"]\nmechanism = "projective_geometry"',
