@@ -17,6 +17,8 @@ from support.joints import joint, recorded, sources
 TWO = {"theme": 2, "platform": 3}
 THREE = {"theme": 2, "platform": 3, "mood": 4}
 
+INSTEAD = "; of a quantity record the range that it is in as an ordinal, of flags each as a boolean"
+
 
 def kind(metric_sizes: dict[str, int] = TWO, more: str = "") -> Joint:
     """The kind of such sources."""
@@ -76,8 +78,7 @@ def test_a_pair_is_drawn_evenly_whatever_the_value() -> None:
     [
         ('of = ["theme"]', "one.of: takes two metrics or more: what is recorded for one, that one says"),
         ('of = ["theme", "moods"]', "one.of: there is no metric 'moods'; did you mean 'mood'?"),
-        ('of = ["theme", "age"]', "one.of: 'age' is of kind number; taken: boolean, category, ordinal; of a quantity record the range that it "
-         "is in as an ordinal, of flags each as a boolean"),
+        ('of = ["theme", "age"]', f"one.of: 'age' is of kind number; taken: boolean, category, ordinal{INSTEAD}"),
         ('of = ["theme", "mood"]\npairs = "platform"',
          "one.pairs: is the target, one of the metrics in `of`; known: mood, theme"),
         ('of = ["theme", "mood"]\nmechanism = "projective_geometry"',
