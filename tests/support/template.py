@@ -31,6 +31,8 @@ __all__ = ["Program", "started"]
 _NUMBER = struct.Struct("=i")
 _LONGEST = 1 << 17
 _PR_SET_NAME = 15
+_ENVIRONMENT = dict(os.environ)
+"""That of the run, whatever the test has set that is the first to start a program."""
 
 
 class Program:
@@ -94,7 +96,9 @@ def _template() -> socket.socket:
     with theirs:
         command = [sys.executable, "-m", "support.template", str(theirs.fileno())]
         room = Path(__file__).resolve().parents[1]
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=room, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], cwd=room, env=_ENVIRONMENT, stdin=subprocess.DEVNULL
+        )
 
     def end() -> None:
         ours.close()

@@ -179,5 +179,5 @@ def test_a_directory_is_served_and_read_again_when_a_named_file_changes(
         after = Collection.load(file)
         assert after.digest != before.digest
         stored(after, endpoint)
-    with serving(tmp_path / "other", made) as endpoint:
+    with serving(tmp_path / "other", made, anew=True) as endpoint:
         stored(before, endpoint)
