@@ -10,6 +10,7 @@ What can not be written goes back into memory while its epoch lasts; values of a
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -24,6 +25,8 @@ from deniable.device.settings import Settings, leeway_of
 from deniable.device.state import BusyError, State, count
 
 __all__ = ["PATIENCE", "Keeper"]
+
+_log = logging.getLogger("deniable")
 
 PATIENCE = 1.0
 """The application's threads wait so long for a state file that another process holds."""
@@ -42,8 +45,10 @@ class Keeper:
         settings: Settings,
         state: State,
         given: Consent | None,
+        allowed: Consent | None,
         say: Callable[[str], None],
     ) -> None:
+        self._allowed = allowed  # what the environment allows: nothing that anybody says goes beyond it
         self.consent = Consent.WITHHELD
         """What the person has agreed to, as far as this process knows."""
         self._given = given  # what the application says that they have agreed to; None once the file remembers it
@@ -64,6 +69,8 @@ class Keeper:
         self._counts: dict[str, int] = {}
         self.sealed: int | None = None
         """The newest epoch that was sealed here."""
+        self.refused: dict[str, str] = {}
+        """By metric: why it was not answered, since the last flush."""
 
     # What is unwritten.
 
@@ -87,9 +94,21 @@ class Keeper:
         return counts
 
     @property
+    def recorded(self) -> set[str]:
+        """The metrics of which values are in memory only."""
+        with self._lock:
+            return {metric for metric, _ in self._recorded}
+
+    @property
     def unwritten(self) -> bool:
         """Whether something is in memory only."""
         return bool(self._recorded or self._counts)
+
+    def _refuse(self, metric: str, why: str) -> None:
+        """Keep why a metric was not answered."""
+        if self.refused.get(metric) != why:
+            self.refused[metric] = why
+            _log.info("deniable: %s: not answered: %s", metric, why)
 
     def _put_back(self, recorded: Mapping[_Key, Any], counts: Mapping[str, int]) -> None:
         """Keep what could not be written while its epoch lasts; values of an epoch that has ended are erased."""
@@ -129,7 +148,7 @@ class Keeper:
     def heed(self, connection: Connection) -> Consent:
         """Find out what the person has agreed to, in whichever process; erase what they have not."""
         recalled = consents.recall(connection)
-        consent = (recalled or self._given or Consent.WITHHELD).and_(self._given)
+        consent = (recalled or self._given or Consent.WITHHELD).and_(self._given).and_(self._allowed)
         if consent is Consent.WITHHELD:
             epochs.withhold(connection)
             self._state.erase_set_aside(float("inf"))
@@ -170,7 +189,7 @@ class Keeper:
         if consent is Consent.WITHHELD or self.segment is None:
             return None
         epochs.keep(connection, collection, recorded)
-        sealing = epochs.Sealing(self.segment, self._leeway, settings.queue_limit)
+        sealing = epochs.Sealing(self.segment, self._leeway, settings.queue_limit, self._refuse)
         sealed = epochs.seal(connection, collection, now, sealing, everything=everything)
         transcript.erase_before(connection, now - settings.transcript_days * 86400)
         self._state.erase_set_aside(now - now % collection.epoch_seconds)
