@@ -266,10 +266,10 @@ class Client:
     def status(self) -> Status:
         """How the client is doing: consent, trouble, what waits and until when, and what has happened how often."""
         now, keeper = self._settings.clock(), self._keeper
-        counts = keeper.counts(self._look(health, {}))
+        unwritten, counts = keeper.recorded, keeper.counts(self._look(health, {}))
         seen: Outlook = self._look(lambda connection: outlook(connection, self.collection, now), UNKNOWN)
         trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
-        recorded = tuple(sorted({*seen.recorded, *keeper.recorded}))
+        recorded = tuple(sorted({*seen.recorded, *unwritten}))
         ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
         leaves = (ends if seen.due is None else max(now, seen.due)) if self._sends and not self._closed else None
         unanswered = dict.fromkeys(self.collection.metrics, self._stopped) if self._stopped else seen.unanswered

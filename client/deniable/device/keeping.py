@@ -66,6 +66,7 @@ class Keeper:
         self._lock = threading.RLock()  # a signal handler may record in the middle of a record
         self._writing = threading.Lock()
         self._recorded: dict[_Key, Any] = {}
+        self._moving: Mapping[_Key, Any] = {}  # what is being written
         self._counts: dict[str, int] = {}
         self.sealed: int | None = None
         """The newest epoch that was sealed here."""
@@ -97,7 +98,7 @@ class Keeper:
     def recorded(self) -> set[str]:
         """The metrics of which values are in memory only."""
         with self._lock:
-            return {metric for metric, _ in self._recorded}
+            return {metric for metric, _ in (*self._recorded, *self._moving)}
 
     @property
     def unwritten(self) -> bool:
@@ -165,6 +166,7 @@ class Keeper:
         try:  # one at a time, so that what was recorded first is merged first
             with self._lock:
                 recorded, self._recorded = self._recorded, {}
+                self._moving = recorded
                 counts, self._counts = self._counts, {}
             try:
                 move = partial(self._move, recorded=recorded, counts=counts, everything=everything)
@@ -174,6 +176,7 @@ class Keeper:
                 raise
             self.sealed = self.sealed if sealed is None else sealed
         finally:
+            self._moving = {}
             self._writing.release()
 
     def _move(
