@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import combines, headings, row_count
+from deniable_aggregator.answers import combines, effort, headings, row_count, searching
 
 __all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling", "told"]
 
 MOST = 500_000_000
 """The dearest question that is answered."""
-MOST_KEPT = 8_000_000
+MOST_KEPT = 16_000_000
 """So many counters of a metric, added over segments, are kept at once while the epochs of a window are added up."""
 _CELL = 50
 """To look up a cell; most of it is the store's time."""
@@ -57,7 +57,7 @@ def reading(collection: Collection, metric: Metric, epochs: int) -> int:
 def estimating(metric: Metric, epochs: int = 1) -> int:
     """To make the estimate of a window."""
     rows, columns = row_count(metric), len(metric.columns)
-    one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows
+    one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows + effort(metric)
     if combines(metric):
         counters = sum(column.shape.counters for column in metric.columns)
         one += _COMBINE_COLUMN * columns + _COMBINE_COUNTER * counters
@@ -161,6 +161,6 @@ class Price:
             telling(metric, self.rows) + told(self.asked),
         )
         if self.apart:
-            return read + epochs * (estimating(metric) + tell)
-        answers = self.times * (estimating(metric, epochs) + tell)
+            return read + epochs * (estimating(metric) + searching(metric) + tell)
+        answers = self.times * (estimating(metric, epochs) + searching(metric) + tell)
         return read + answers + trend * estimating(metric)

@@ -22,7 +22,7 @@ from deniable_aggregator.answers.joint import JointRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
-from deniable_aggregator.answers.text import CANDIDATES, TextRoom
+from deniable_aggregator.answers.text import CANDIDATES, TextRoom, word_key
 from deniable_aggregator.answers.tree import DEVICES, TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
 from deniable_aggregator.estimators import Target
@@ -30,10 +30,9 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
-    "Room", "Row", "RowId", "Series", "Target", "anew", "answer", "apart", "by_size", "check_asked", "combines",
-    "consistent", "ends", "every_series", "headings", "leading", "quantile_key", "row_count", "share_key", "shared",
-    "truth",
-    "values_vary", "view",
+    "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
+    "combines", "consistent", "effort", "ends", "every_series", "headings", "leading", "quantile_key", "row_count",
+    "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
@@ -134,9 +133,24 @@ def view(metric: Metric) -> str:
     return _room(metric).view
 
 
+def always(metric: Metric) -> Keys:
+    """Of series that are drawn, and whose rows follow the reports, those rows that every answer of a metric has."""
+    return _room(metric).always(metric)
+
+
+def effort(metric: Metric) -> int:
+    """What making a metric's answers takes beside their rows and columns, counted in counters."""
+    return _room(metric).effort(metric)
+
+
 def row_count(metric: Metric) -> int:
     """How many rows a metric's answers have, at the most."""
     return _room(metric).row_count(metric)
+
+
+def searching(metric: Metric) -> int:
+    """What it takes to find the rows of a metric's answers, where that is not known before: in counters."""
+    return _room(metric).searching
 
 
 def leading(metric: Metric, found: Estimate) -> RowId:

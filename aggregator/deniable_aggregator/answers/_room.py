@@ -32,6 +32,9 @@ class Room(ABC):
     combines: ClassVar[bool] = False
     """Whether a row is made of all columns, where there are several; else each is of one column's reports."""
 
+    searching: ClassVar[int] = 0
+    """What it takes to find its rows, where these depend on what was reported, counted in counters as prices are."""
+
     @abstractmethod
     def headings(self, metric: Metric) -> tuple[Heading, ...]:
         """Those of the series that its answers have."""
@@ -67,9 +70,17 @@ class Room(ABC):
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """What the rows would say if the values of all devices were known."""
 
+    def always(self, metric: Metric) -> Keys:  # noqa: ARG002
+        """Of series that are drawn, and whose rows follow the reports, those rows that every answer has."""
+        return {}
+
     @abstractmethod
     def row_count(self, metric: Metric) -> int:
         """How many rows an answer has, at the most."""
+
+    def effort(self, metric: Metric) -> int:  # noqa: ARG002
+        """What making an answer takes beside its rows and columns, counted in counters (`analysis/prices.py`)."""
+        return 0
 
     def shared(
         self,

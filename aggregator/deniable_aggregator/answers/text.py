@@ -37,7 +37,7 @@ from deniable_aggregator.estimators import (
     seen_from,
 )
 
-__all__ = ["CANDIDATES", "MOST_WORDS", "TextRoom", "read", "written"]
+__all__ = ["CANDIDATES", "MOST_WORDS", "TextRoom", "read", "word_key"]
 
 _Floats = NDArray[np.float64]
 
@@ -60,6 +60,7 @@ class TextRoom(Room):
     kind = Text
     view = "text"
     combines = True
+    searching = 50_000_000
 
     def __init__(self) -> None:
         self._remembered: OrderedDict[bytes, tuple[Found, ...]] = OrderedDict()
@@ -76,19 +77,17 @@ class TextRoom(Room):
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
         """With the words that were found elsewhere, and some that are asked for."""
         kind, cells = _kind(metric), _cells(metric, counters)
-        words = {read(key): kind.codeword(kind.word(read(key))) for key in keys.get(SHARES, ())}
+        words = {read(key): kind.imprint(kind.word(read(key))) for key in keys.get(SHARES, ())}
         listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
         return _estimate(metric, listed, keys.get(CANDIDATES, ()), confidence, target)
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
-        """Any word that is not too long."""
+        """Any word; of those that are too long nothing is known of each."""
         for row in rows:
             if row.series != CANDIDATES:
                 super().asked(metric, [row])
-            elif not (word := _kind(metric).word(read(row.key))):
+            elif not _kind(metric).word(read(row.key)):
                 raise ValueError(f"{metric.name} has no word that is blank")
-            elif _kind(metric).codeword(word) is None:
-                raise ValueError(f"{metric.name} has no share of {row.key!r}: it is counted as too long")
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """Of any word."""
@@ -132,7 +131,7 @@ def _estimate(
         rows = _rows(metric, listed, candidates, confidence, target)
     else:
         rows = {_LONG: [_unknown(_LONG)], CANDIDATES: [_unknown(key) for key in candidates]}
-        rows[SHARES] = [_unknown(written(each.word)) for each in listed.found]
+        rows[SHARES] = [_unknown(word_key(each.word)) for each in listed.found]
     series = tuple(Series(heading, tuple(rows[heading.name])) for heading in _HEADINGS)
     note = _note(_kind(metric), listed) if reports else ""
     return Estimate(metric.name, reports, series, confidence, target, note=note)
@@ -144,7 +143,7 @@ def _rows(
     kind, cells = _kind(metric), listed.cells
     value, low, high = listed.chosen(confidence, target is Target.REPORTING)
     own = cells.frequencies(listed.rows)
-    keys = [written(each.word) for each in listed.found]
+    keys = [word_key(each.word) for each in listed.found]
     found = _told(keys, value, low, high, own.std_errors(target))
     told = {SHARES: sorted(found, key=by_size)}
     told[_LONG] = list(share_rows([_LONG], listed.long, confidence, target))
@@ -154,7 +153,8 @@ def _rows(
     doubt = NormalDist().inv_cdf((1 + confidence) / 2) * listed.doubt
     below, above = np.hypot(plain.values - lows, doubt), np.hypot(highs - plain.values, doubt)
     middle = plain.values - shift
-    told[CANDIDATES] = _told(candidates, middle, middle - below, middle + above, plain.std_errors(target))
+    rows = _told(candidates, middle, middle - below, middle + above, plain.std_errors(target))
+    told[CANDIDATES] = [row if _imprint(kind, row.key) else _unknown(row.key) for row in rows]
     return told
 
 
@@ -193,17 +193,17 @@ def _cells(metric: Metric, counters: Counters) -> Cells:
 def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
     """The cells of each row's word."""
     long = tuple(size - 1 for size in kind.sizes)
-    every = [long if row.series == _LONG else _codeword(kind, row.key) or long for row in rows]
+    every = [long if row.series == _LONG else _imprint(kind, row.key) or long for row in rows]
     return np.array(every, dtype=np.intp).reshape(len(every), len(long))
 
 
 @lru_cache(maxsize=1 << 14)
-def _codeword(kind: Text, key: str) -> tuple[int, ...] | None:
-    found = kind.codeword(kind.word(read(key)))
+def _imprint(kind: Text, key: str) -> tuple[int, ...] | None:
+    found = kind.imprint(kind.word(read(key)))
     return None if found is None else found.cells
 
 
-def written(word: str) -> str:
+def word_key(word: str) -> str:
     """A word as a key."""
     return "".join(each if each.isprintable() and each != "\\" else f"\\u{{{ord(each):x}}}" for each in word)
 
@@ -218,8 +218,8 @@ class _Known(Mapping[RowId, float]):
 
     def __init__(self, kind: Text, values: Sequence[Any]) -> None:
         counted = Counter(values)
-        long = sum(count for word, count in counted.items() if kind.codeword(word) is None)
-        self._shares = {written(word): count / len(values) for word, count in counted.items()}
+        long = sum(count for word, count in counted.items() if kind.imprint(word) is None)
+        self._shares = {word_key(word): count / len(values) for word, count in counted.items()}
         self._long = long / len(values)
 
     def __getitem__(self, where: RowId) -> float:

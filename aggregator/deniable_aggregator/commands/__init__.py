@@ -25,12 +25,13 @@ from deniable_aggregator.commands import (
     ledger,
     serve,
     simulate,
+    synthesize,
 )
 from deniable_aggregator.commands._command import UsageError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, init, serve, estimates, compare, check, diff, bundle, audit, simulate, ledger, codegen)
+_COMMANDS = (demo, init, serve, estimates, compare, check, diff, bundle, audit, simulate, synthesize, ledger, codegen)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

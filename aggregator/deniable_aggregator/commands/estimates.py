@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from deniable_aggregator.commands._asking import add_asking, credentials, numbers, pairs, write
@@ -38,6 +39,12 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--rows", type=positive, default=0, metavar="N", help="of each series only the N largest rows"
     )
+    parser.add_argument(
+        "--candidates",
+        type=Path,
+        metavar="FILE",
+        help="of the metric, a text: those of the file's words, one a line, that some devices have",
+    )
     parser.add_argument("--weigh", nargs="+", metavar=("SEGMENT", "VALUE=SHARE"),
                         help="weigh by known shares, such as platform linux=0.6 windows=0.4")  # fmt: skip
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
@@ -49,6 +56,8 @@ def run(options: Any) -> None:
     from deniable_aggregator.telling.tables import Table
     from deniable_aggregator.telling.terminal import estimates, redrawn
 
+    if options.candidates and (options.watch or not options.metric):
+        raise UsageError("--candidates goes with --metric, and not with --watch")
     choices = {
         "collection": options.collection,
         "last": options.last,
@@ -71,7 +80,10 @@ def run(options: Any) -> None:
             options.weigh[0]: numbers("--weigh", options.weigh[1:], "VALUE=SHARE, such as linux=0.6")
         }
     with Reader(options.endpoint, credentials=credentials(options)) as reader:
-        if not options.watch:
+        if options.candidates:
+            words = [line for line in options.candidates.read_text(encoding="utf-8").splitlines() if line.strip()]
+            write(reader.candidates(options.metric, words, **choices), options, estimates)
+        elif not options.watch:
             write(reader.estimates(options.metric, **choices), options, estimates)
         elif options.format != "table" or options.output:
             raise UsageError("--watch goes with --format table on standard output")

@@ -1,4 +1,4 @@
-"""Decoding: the words whose codewords stand out of what the groups' reports say of all cells.
+"""Decoding: the words whose imprints stand out of what the groups' reports say of all cells.
 
 words:
   score     of a cell, by how much more reports support it than would without any device in it; scaled so that what
@@ -6,7 +6,7 @@ words:
   path      what a block can begin with: a shelf and the pieces of the first groups, with what their scores add up to
   height    what the scores of a word's cells add up to in all groups, at the least, for it to be looked for
   line      what those of the first groups must add up to, for a path to be followed
-  frame, block, piece, shelf   as codewords have them
+  frame, block, piece, shelf   as imprints have them
 
 A tree code is decoded piece by piece, and paths that fall below a line are given up (Fano, 1963, and the algorithms
 after him). A word of the height h has, after a part t of the reports, t h and a normal error of variance t (1 - t):
@@ -30,8 +30,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.kinds import _codewords as codewords
-from deniable.kinds._codewords import Codewords
+from deniable.kinds import _imprints as imprints
+from deniable.kinds._imprints import Imprints
 from deniable_aggregator.estimators._special import log_ndtr
 
 __all__ = ["MOST_WORK", "heights", "passes", "searched", "standing_out"]
@@ -73,8 +73,8 @@ def passes(scores: _Floats) -> list[float]:
 def heights(chance: float) -> dict[int, float]:
     """For each frame the least height that is looked for, where words of a bit may stand out by chance so often, and
     those of more bits as much more seldom as there are more of them."""
-    found, shorter = {}, codewords.SHORTEST - 1
-    for frame in codewords.FRAMES:
+    found, shorter = {}, imprints.SHORTEST - 1
+    for frame in imprints.FRAMES:
         height = standing_out(chance, shorter + 1)
         enough = bisect_left(_HIGHER, True, key=lambda more: _bounded(frame, height + more))
         found[frame], shorter = height + _HIGHER[min(enough, len(_HIGHER) - 1)], frame
@@ -88,9 +88,9 @@ def standing_out(chance: float, length: int) -> float:
 
 def _bounded(frame: int, height: float) -> bool:
     """Whether no more paths than are wanted are looked at in any group, where chance alone decides."""
-    parts = np.arange(1, codewords.GROUPS) / codewords.GROUPS
+    parts = np.arange(1, imprints.GROUPS) / imprints.GROUPS
     above = log_ndtr([-_line(height, part) / math.sqrt(part) for part in parts.tolist()]) / math.log(2)
-    bits = math.log2(codewords.SHELVES) + np.cumsum(codewords.pieces(frame))[1:]
+    bits = math.log2(imprints.SHELVES) + np.cumsum(imprints.pieces(frame))[1:]
     return bool((bits + above).max() <= math.log2(_PATHS))
 
 
@@ -99,12 +99,12 @@ def _line(height: float, part: float) -> float:
 
 
 def searched(
-    code: Codewords, frame: int, height: float, scores: _Floats, parts: Sequence[float]
+    code: Imprints, frame: int, height: float, scores: _Floats, parts: Sequence[float]
 ) -> tuple[list[int], int]:
     """The blocks of a frame whose words are of this height, or higher, and how many paths were looked at; parts are
     the groups' of all reports."""
     paths, work = _Paths(code, frame, height, scores.astype(np.float32), parts), 0
-    for group, size in enumerate(codewords.pieces(frame)):
+    for group, size in enumerate(imprints.pieces(frame)):
         work += paths.extend(group, size)
         if not len(paths):
             return [], work
@@ -115,12 +115,12 @@ class _Paths:
     """All that are followed in one frame."""
 
     def __init__(
-        self, code: Codewords, frame: int, height: float, scores: NDArray[np.float32], parts: Sequence[float]
+        self, code: Imprints, frame: int, height: float, scores: NDArray[np.float32], parts: Sequence[float]
     ) -> None:
         self._scores, self._height, self._parts = scores, height, parts
         self._done = np.concatenate([[0.0], np.cumsum(parts)])
-        count = codewords.SHELVES
-        self._cells = np.arange(count, dtype=np.intp) * codewords.SYMBOLS
+        count = imprints.SHELVES
+        self._cells = np.arange(count, dtype=np.intp) * imprints.SYMBOLS
         self._states = np.full(count, code.seeds[frame], dtype=np.uint64)
         self._high, self._low = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
         self._sums = [np.zeros(count, np.float32)]
@@ -153,7 +153,7 @@ class _Paths:
         """Some of them: where each that is kept came from, its state, its last piece and its sum."""
         count = 1 << size
         pieces = np.arange(count, dtype=np.uint64)
-        steps = (pieces + np.uint64(1)) * np.uint64(codewords.STEP)
+        steps = (pieces + np.uint64(1)) * np.uint64(imprints.STEP)
         states = mixed((self._states[which, np.newaxis] + steps).ravel())
         cells = np.repeat(self._cells[which], count) + (states >> np.uint64(56)).astype(np.intp)
         part = self._parts[group]
@@ -171,15 +171,15 @@ class _Paths:
 
     def blocks(self) -> list[int]:
         """The blocks of those whose hash is that of their shelf."""
-        hashes = mixed(~self._states) >> np.uint64(64 - (codewords.SHELVES - 1).bit_length())
-        own = hashes.astype(np.intp) * codewords.SYMBOLS == self._cells
+        hashes = mixed(~self._states) >> np.uint64(64 - (imprints.SHELVES - 1).bit_length())
+        own = hashes.astype(np.intp) * imprints.SYMBOLS == self._cells
         pairs = zip(self._high[own].tolist(), self._low[own].tolist(), strict=True)
         return [high << 64 | low for high, low in pairs]
 
 
 def mixed(numbers: _Words) -> _Words:
-    """As codewords mix one number."""
-    first, second = (np.uint64(factor) for factor in codewords.FACTORS)
+    """As imprints mix one number."""
+    first, second = (np.uint64(factor) for factor in imprints.FACTORS)
     numbers = (numbers ^ numbers >> np.uint64(30)) * first
     numbers = (numbers ^ numbers >> np.uint64(27)) * second
     found: _Words = numbers ^ numbers >> np.uint64(31)

@@ -35,7 +35,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.kinds._codewords import CELLS, GROUPS, Codeword, Codewords
+from deniable.kinds._imprints import CELLS, GROUPS, Imprint, Imprints
 from deniable.mechanisms import Mechanism, Supporting
 from deniable_aggregator.estimators._decoding import MOST_WORK, heights, passes, searched, standing_out
 from deniable_aggregator.estimators._frequencies import Frequencies
@@ -129,13 +129,13 @@ class Found:
     """By how much it had to stand out to be found, in standard errors."""
 
     @classmethod
-    def of(cls, word: str, code: Codeword, count: int) -> Found:
+    def of(cls, word: str, code: Imprint, count: int) -> Found:
         """Where so many words are found."""
         least = max(standing_out(FALSE * count, code.length), heights(FALSE * count)[code.frame])
         return cls(word, code.length, code.cells, least)
 
 
-def discovered(cells: Cells, code: Codewords, is_word: Callable[[str], bool]) -> list[Found]:
+def discovered(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> list[Found]:
     """The words that are found, the most frequent first."""
     if cells.all < _FEWEST:
         return []
@@ -151,13 +151,13 @@ def discovered(cells: Cells, code: Codewords, is_word: Callable[[str], bool]) ->
     return sorted(found, key=lambda each: -int(cells.count(np.array(each.cells))))
 
 
-def found_of(words: Mapping[str, Codeword]) -> list[Found]:
+def found_of(words: Mapping[str, Imprint]) -> list[Found]:
     """Words that were found elsewhere."""
     count = _power(len(words))
     return [Found.of(word, code, count) for word, code in words.items()]
 
 
-def seen_from(cells: Cells, code: Codeword, sure: float) -> float:
+def seen_from(cells: Cells, code: Imprint, sure: float) -> float:
     """The share from which on a word is found as surely as that."""
     least = Found.of("", code, 1).least
     return (least + NormalDist().inv_cdf(sure)) * cells.error
@@ -171,12 +171,12 @@ def _power(count: int) -> int:
 class _Search:
     """What is found so far, and what is left of the scores without it."""
 
-    def __init__(self, cells: Cells, code: Codewords, is_word: Callable[[str], bool]) -> None:
+    def __init__(self, cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> None:
         self._cells, self._code, self._is_word = cells, code, is_word
         self._scores = cells.scores()
         self.passes = passes(self._scores)
         self._work = 0
-        self.found: dict[str, Codeword] = {}
+        self.found: dict[str, Imprint] = {}
 
     def at(self, height: float, count: int, frames: Sequence[int] = ()) -> None:
         """Look for words of a height in each frame, or in some; as if so many were found."""
@@ -190,13 +190,13 @@ class _Search:
     def _take(self, frame: int, blocks: Sequence[int], height: float, count: int) -> None:
         """The words of some blocks: the highest first, as what is taken is gone from what others have."""
         words = [found for block in blocks if (found := self._code.word(frame, block)) and self._is_word(found[0])]
-        codewords = {word: self._code.of(word) for word, _ in words}
-        rows = {word: np.array(own.cells) for word, own in codewords.items()}
+        imprints = {word: self._code.of(word) for word, _ in words}
+        rows = {word: np.array(own.cells) for word, own in imprints.items()}
         for word in sorted(rows, key=lambda each: -self._height(rows[each])):
-            stands, length = self._height(rows[word]), codewords[word].length
+            stands, length = self._height(rows[word]), imprints[word].length
             if stands >= height and self._chance(stands) <= FALSE * count * 2.0**-length:
                 self._scores[np.arange(GROUPS), rows[word]] -= stands * self._cells.parts
-                self.found[word] = codewords[word]
+                self.found[word] = imprints[word]
 
     def _height(self, row: _Places) -> float:
         return float(self._scores[np.arange(GROUPS), row].sum())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import NormalDist
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,6 +36,7 @@ class Reader:
     hold `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
     windows. Of a distribution any `quantiles` can be asked for, such as [0.5, 0.999], and the `shares` of ranges:
     [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what lies below 200, and what between both.
+    Of a text any `words` can be asked for; `candidates` says which of many words there are.
     Just some `series` can be asked for, and just the largest `rows` of each that has no order of its own.
     Where it is known how the population is made up, `weights` say so, such as
     {"platform": {"linux": 0.6, "windows": 0.4}}, and `estimates` are weighted by it. With `credentials` TLS is
@@ -64,6 +67,33 @@ class Reader:
             return Table.of([self._ask(self._service.GetEstimate, one).estimate])
         every = pb.ListEstimatesRequest(collection=collection, query=query)
         return Table.of(self._ask(self._service.ListEstimates, every).estimates)
+
+    def candidates(
+        self,
+        metric: str,
+        words: Sequence[str],
+        *,
+        collection: str = "",
+        false_discovery_rate: float = 0.05,
+        **choices: Any,
+    ) -> Table:
+        """Of a text, those of some words that some devices have, at a false discovery rate over all of them.
+
+        Words that are too long have no share of their own, and are left out.
+        """
+        from deniable_aggregator.analysis.discoveries import found  # loads what answers need
+        from deniable_aggregator.analysis.question import MOST_ASKED
+        from deniable_aggregator.answers import CANDIDATES
+
+        rows: list[dict[str, Any]] = []
+        for start in range(0, len(words), MOST_ASKED):
+            some = words[start : start + MOST_ASKED]
+            told = self.estimates(metric, collection=collection, words=some, series=[CANDIDATES], **choices)
+            rows += [row for row in told if row["series"] == CANDIDATES]
+        chances = [_by_chance(row["value"], row["std_error"]) for row in rows]
+        return Table(
+            row for row, own in zip(rows, found(chances, false_discovery_rate, apart=True), strict=True) if own
+        )
 
     def epochs(self, metric: str, *, collection: str = "", **choices: Any) -> Table:
         """The answers of a metric in each epoch of the window."""
@@ -160,6 +190,7 @@ def _query(
     anytime: str = "",
     quantiles: Sequence[float] = (),
     shares: Sequence[tuple[float | None, float | None]] = (),
+    words: Sequence[str] = (),
     series: Sequence[str] = (),
     rows: int = 0,
     weights: Mapping[str, Mapping[str, float]] | None = None,
@@ -177,7 +208,7 @@ def _query(
         segment=segment,
         confidence=confidence,
         target=_TARGETS[target],
-        asked=_asked(quantiles, shares),
+        asked=_asked(quantiles, shares, words),
         series=series,
         rows=rows,
         looks=_LOOKS[anytime],
@@ -186,13 +217,29 @@ def _query(
     )
 
 
-def _asked(quantiles: Sequence[float], shares: Sequence[tuple[float | None, float | None]]) -> Iterator[pb.RowAsked]:
+def _asked(
+    quantiles: Sequence[float], shares: Sequence[tuple[float | None, float | None]], words: Sequence[str]
+) -> Iterator[pb.RowAsked]:
     """The rows of these."""
-    if not quantiles and not shares:
+    if not quantiles and not shares and not words:
         return
-    from deniable_aggregator.answers import QUANTILES, SHARES, quantile_key, share_key  # loads what answers need
+    from deniable_aggregator.answers import (  # loads what answers need
+        CANDIDATES,
+        QUANTILES,
+        SHARES,
+        quantile_key,
+        share_key,
+        word_key,
+    )
 
     for share in quantiles:
         yield pb.RowAsked(series=QUANTILES, key=quantile_key(share))
     for above, below in shares:
         yield pb.RowAsked(series=SHARES, key=share_key(above, below))
+    for word in dict.fromkeys(words):
+        yield pb.RowAsked(series=CANDIDATES, key=word_key(word))
+
+
+def _by_chance(value: float | None, error: float | None) -> float:
+    """How often a share would be estimated so high where there is none."""
+    return NormalDist().cdf(-value / error) if value is not None and error else math.nan

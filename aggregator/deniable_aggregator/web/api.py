@@ -39,7 +39,7 @@ from deniable_aggregator.analysis.prices import TooDearError
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import MOST_EPOCHS
 from deniable_aggregator.analysis.turns import BusyError
-from deniable_aggregator.answers import QUANTILES, SHARES
+from deniable_aggregator.answers import CANDIDATES, QUANTILES, SHARES
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS, Changes
 from deniable_aggregator.telling.messages import collection_message
@@ -252,14 +252,14 @@ def _query(request: web.Request) -> pb.Query:
             query.weights[own] = fraction(name, value)
         elif name in _WORDS:
             setattr(query, *_word(name, value))
-        elif name in {QUANTILES, SHARES} and not is_comparison(request):
+        elif name in {QUANTILES, SHARES, CANDIDATES} and not is_comparison(request):
             query.asked.add(series=name, key=value)
         elif name == "series" and not is_comparison(request):
             query.series.append(value)
         elif name != "trend" and not (is_comparison(request) and is_comparing(name)):
             raise ValueError(
                 f"no parameter {name!r}; there are last, last_epoch, confidence, target, anytime, rows, trend, "
-                f"series, segment.NAME, weight.NAME.VALUE, {QUANTILES} and {SHARES}"
+                f"series, segment.NAME, weight.NAME.VALUE, {QUANTILES}, {SHARES} and {CANDIDATES}"
             )
     return query
 

@@ -4,7 +4,7 @@ words:
   word      a text as it is asked: one line without needless blanks, in a normal form, in UTF-8
   too long  of a word with more than `max_bytes` bytes, or whose code is longer than any frame: it is counted as such
 
-A device draws a group, and answers which cell of it its word is in (`_codewords`). Which words there are is found by
+A device draws a group, and answers which cell of it its word is in (`_imprints`). Which words there are is found by
 the aggregator; and any word can be asked for later, as long as the sums are kept.
 """
 
@@ -20,7 +20,7 @@ from deniable._section import Section, one_of, whole
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds import _levels
-from deniable.kinds._codewords import CELLS, GROUPS, Codeword, Codewords
+from deniable.kinds._imprints import CELLS, GROUPS, Imprint, Imprints
 from deniable.kinds._levelled import Levelled
 from deniable.kinds._values import shown, text
 from deniable.mechanisms import ProjectiveGeometryResponse, RandomizedResponse, Supporting
@@ -58,11 +58,11 @@ class Text(Levelled):
     normalize: str
     max_bytes: int
     salt: str
-    code: Codewords = field(init=False, repr=False, compare=False)
+    code: Imprints = field(init=False, repr=False, compare=False)
     """What words are asked as."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "code", Codewords(f"{self.salt} {self.normalize} {self.max_bytes}"))
+        object.__setattr__(self, "code", Imprints(f"{self.salt} {self.normalize} {self.max_bytes}"))
 
     @classmethod
     def read(cls, section: Section) -> Text | None:
@@ -72,7 +72,7 @@ class Text(Levelled):
         return None if normalize is None or most is None else cls(normalize, most, section.where)
 
     def parameters(self) -> dict[str, Any]:
-        """What makes words and codewords."""
+        """What makes words and imprints."""
         return {"normalize": self.normalize, "max_bytes": self.max_bytes, "salt": self.salt}
 
     @property
@@ -113,7 +113,7 @@ class Text(Levelled):
         """What stands for every word that has too many bytes."""
         return "\u2026" * self.max_bytes
 
-    def codeword(self, word: str) -> Codeword | None:
+    def imprint(self, word: str) -> Imprint | None:
         """That of a word as it is asked; None where it is too long."""
         found = self.code.of(word, self.max_bytes)
         return (None, found)[found.fits and len(word.encode()) <= self.max_bytes]

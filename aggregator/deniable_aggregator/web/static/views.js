@@ -1,10 +1,11 @@
 // How answers are shown. A kind names its view; a new view is a new file and a line here.
 import { distribution } from "./distribution.js";
+import { joint } from "./joint.js";
 import { quantities } from "./quantities.js";
 import { shares } from "./shares.js";
 import { tree } from "./tree.js";
 
-const VIEWS = { shares, quantities, distribution, tree };
+const VIEWS = { shares, quantities, distribution, tree, joint };
 
 // A view has
 //   card(estimate)                   what a card of the overview shows: elements
@@ -12,6 +13,7 @@ const VIEWS = { shares, quantities, distribution, tree };
 //   answer(estimate, info, fitted)   the chart of an answer, in its raw or its consistent view: elements
 //   rows(estimate)                   the rows that can be followed over time and compared between segments
 //   follows                          the series that these are of, where an answer has others that take long; or nothing
+//   most                             how many rows of each series it is given, where that is more than of others
 //   fits                             what its consistent view makes true, where that is more than of shares
 // A view that this page does not know is that of the measure of the first series.
 export function viewOf(estimate, info) {
@@ -19,4 +21,5 @@ export function viewOf(estimate, info) {
 }
 
 export const follows = (info) => VIEWS[info.view]?.follows;
+export const most = (info) => VIEWS[info.view]?.most;
 export const fits = (info) => VIEWS[info.view]?.fits;

@@ -1,8 +1,8 @@
-"""Codewords: what a word is asked as, so that one report is evidence for the whole of it.
+"""Imprints: what a word is asked as, so that one report is evidence for the whole of it.
 
 words:
-  group     a part of the fleet that is drawn; each asks of a word's codeword one symbol
-  symbol    one of 256 signs; a codeword has one for each group
+  group     a part of the fleet that is drawn; each asks of a word's imprint one symbol
+  symbol    one of 256 signs; an imprint has one for each group
   shelf    one of 64 parts of all words, by a hash of the whole word
   cell      a shelf and a symbol: what a device of a group is in, one of so many
   frame     a number of bits that words are brought to: those of a word's code, and zeros
@@ -36,8 +36,8 @@ __all__ = [
     "SHORTEST",
     "STEP",
     "SYMBOLS",
-    "Codeword",
-    "Codewords",
+    "Imprint",
+    "Imprints",
     "mixed",
     "pieces",
 ]
@@ -74,7 +74,7 @@ def pieces(frame: int) -> tuple[int, ...]:
     return (first, *(end - before for before, end in pairwise(ends)))
 
 
-class Codeword(NamedTuple):
+class Imprint(NamedTuple):
     """What a word is asked as."""
 
     cells: tuple[int, ...]
@@ -91,8 +91,8 @@ class Codeword(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Codewords:
-    """The codewords of one metric."""
+class Imprints:
+    """The imprints of one metric."""
 
     salt: str
     """What tells them from those of other metrics."""
@@ -104,7 +104,7 @@ class Codewords:
         seeds = {frame: int.from_bytes(number[:8], "big") for frame, number in numbers.items()}
         object.__setattr__(self, "seeds", seeds)
 
-    def of(self, word: str, most: int = FRAMES[-1]) -> Codeword:
+    def of(self, word: str, most: int = FRAMES[-1]) -> Imprint:
         """That of a word of no more bytes than these; where it is too long, that of another one."""
         spelt = spell(word, most)
         frame = _frame(spelt.length)
@@ -115,7 +115,7 @@ class Codewords:
             state = mixed(state + (block >> rest & (1 << size) - 1) * STEP + STEP & _ALL)
             symbols.append(state * SYMBOLS >> 64)
         shelf = self.shelf(state)
-        return Codeword(tuple(shelf * SYMBOLS + symbol for symbol in symbols), spelt.length, frame)
+        return Imprint(tuple(shelf * SYMBOLS + symbol for symbol in symbols), spelt.length, frame)
 
     def word(self, frame: int, block: int) -> tuple[str, int] | None:
         """The word of a frame's block, and the bits of its code; None where there is none."""
