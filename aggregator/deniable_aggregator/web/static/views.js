@@ -2,9 +2,10 @@
 import { distribution } from "./distribution.js";
 import { quantities } from "./quantities.js";
 import { shares } from "./shares.js";
+import { text } from "./text.js";
 import { tree } from "./tree.js";
 
-const VIEWS = { shares, quantities, distribution, tree };
+const VIEWS = { shares, quantities, distribution, text, tree };
 
 // A view has
 //   card(estimate)                   what a card of the overview shows: elements
@@ -12,6 +13,7 @@ const VIEWS = { shares, quantities, distribution, tree };
 //   answer(estimate, info, fitted)   the chart of an answer, in its raw or its consistent view: elements
 //   rows(estimate)                   the rows that can be followed over time and compared between segments
 //   follows                          the series that these are of, where an answer has others that take long; or nothing
+//   besides(estimate)                what an answer that is found is asked for over time and by segment: parameters
 //   fits                             what its consistent view makes true, where that is more than of shares
 // A view that this page does not know is that of the measure of the first series.
 export function viewOf(estimate, info) {
@@ -19,4 +21,5 @@ export function viewOf(estimate, info) {
 }
 
 export const follows = (info) => VIEWS[info.view]?.follows;
+export const besides = (info) => VIEWS[info.view]?.besides;
 export const fits = (info) => VIEWS[info.view]?.fits;
