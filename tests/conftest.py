@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -18,3 +19,9 @@ sys.dont_write_bytecode = False
 # Machines are shared: no test fails for being slow. At the gate the same examples are tried every time.
 settings.register_profile("deniable", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("deniable")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests, and the modules that they are in, stay until the end: the collector need not look again."""
+    gc.collect()
+    gc.freeze()

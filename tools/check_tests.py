@@ -15,8 +15,10 @@ Programs that tests run as text are looked at as well. `support/waiting.py` is w
 from __future__ import annotations
 
 import ast
+import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +52,12 @@ class _Tree(NamedTuple):
     body: ast.AST
 
 
+@cache
+def _nodes(part: ast.AST) -> list[ast.AST]:
+    """All that is in a part of a file, which every rule looks at."""
+    return list(ast.walk(part))
+
+
 def _name(call: ast.expr) -> str:
     """The last name of what is called."""
     if isinstance(call, ast.Attribute):
@@ -77,7 +85,7 @@ def trees(paths: Iterable[Path]) -> Iterator[_Tree]:
     for path in paths:
         body = ast.parse(path.read_text(), str(path))
         yield _Tree(path, 1, body)
-        for node in ast.walk(body):
+        for node in _nodes(body):
             text = _text(node)
             if text and "\n" in text and "import " in text:
                 try:
@@ -87,7 +95,7 @@ def trees(paths: Iterable[Path]) -> Iterator[_Tree]:
 
 
 def _functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [node for node in _nodes(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 class _Times:
@@ -98,7 +106,7 @@ class _Times:
         self._times: set[str] = set()
         self._measured: set[str] = set()
         for _ in range(3):  # names may be used before the line that tells what they are
-            for node in ast.walk(scope):
+            for node in _nodes(scope):
                 if isinstance(node, ast.Assign):
                     self._learn(node.targets, node.value)
                 elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
@@ -108,7 +116,7 @@ class _Times:
                     self._learn([owner], node.args[0])
 
     def _learn(self, targets: list[ast.expr], value: ast.expr) -> None:
-        names = {found.id for target in targets for found in ast.walk(target) if isinstance(found, ast.Name)}
+        names = {found.id for target in targets for found in _nodes(target) if isinstance(found, ast.Name)}
         if self.measured(value):
             self._measured |= names
         elif self._told(value):
@@ -119,12 +127,12 @@ class _Times:
         return any(
             (isinstance(node, ast.Call) and _is_clock(node))
             or (isinstance(node, ast.Name) and node.id in self._times)
-            for node in ast.walk(value)
+            for node in _nodes(value)
         )
 
     def measured(self, value: ast.AST) -> bool:
         """Whether a length of time that was measured is in it."""
-        for node in ast.walk(value):
+        for node in _nodes(value):
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
                 if self._told(node.left) and self._told(node.right):
                     return True
@@ -140,7 +148,7 @@ class _Times:
             isinstance(node, ast.Compare)
             and sum(self._told(side) for side in (node.left, *node.comparators)) > 1
             and any(isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for operator in node.ops)
-            for node in ast.walk(test)
+            for node in _nodes(test)
         )
         return late or self.measured(test)
 
@@ -148,7 +156,7 @@ class _Times:
 def _tells(scope: ast.AST, lengths: set[str]) -> bool:
     """Whether a clock is read in it, or a length of time asked for: no time can be in what does neither."""
     return any(
-        isinstance(node, ast.Call) and (_is_clock(node) or _name(node.func) in lengths) for node in ast.walk(scope)
+        isinstance(node, ast.Call) and (_is_clock(node) or _name(node.func) in lengths) for node in _nodes(scope)
     )
 
 
@@ -163,7 +171,7 @@ def _returning(tree: ast.AST, known: set[str]) -> set[str]:
             if not _tells(function, lengths):
                 continue
             times = _Times(function, lengths)
-            returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
+            returned = [node.value for node in _nodes(function) if isinstance(node, ast.Return) and node.value]
             if any(map(times.measured, returned)):
                 lengths.add(function.name)
         if len(lengths) == before:
@@ -187,7 +195,7 @@ def _judged(tree: _Tree, shared: set[str]) -> Iterator[tuple[int, str]]:
         if not _tells(scope, lengths):
             continue
         times = _Times(scope, lengths)
-        for node in ast.walk(scope):
+        for node in _nodes(scope):
             if isinstance(node, ast.Assert) and times.judged(node.test):
                 yield (
                     node.lineno,
@@ -196,7 +204,7 @@ def _judged(tree: _Tree, shared: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def _stopwatches(tree: _Tree) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree.body):
+    for node in _nodes(tree.body):
         if isinstance(node, ast.Attribute | ast.Name) and _name(node) in STOPWATCHES:
             yield node.lineno, f"{_name(node)} measures speed: benchmarks do that"
 
@@ -211,7 +219,7 @@ def _constant(node: ast.expr, constants: dict[str, float]) -> float | None:
 def _constants(tree: ast.AST) -> dict[str, float]:
     return {
         target.id: float(node.value.value)
-        for node in ast.walk(tree)
+        for node in _nodes(tree)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
         for target in node.targets
         if isinstance(target, ast.Name) and isinstance(node.value.value, int | float)
@@ -222,12 +230,12 @@ def _waits(tree: _Tree) -> Iterator[tuple[int, str]]:
     constants = _constants(tree.body)
     looked_after = {
         id(inner)
-        for loop in ast.walk(tree.body)
+        for loop in _nodes(tree.body)
         if isinstance(loop, ast.While)
         for part in loop.body
-        for inner in ast.walk(part)
+        for inner in _nodes(part)
     }
-    for node in ast.walk(tree.body):
+    for node in _nodes(tree.body):
         if not isinstance(node, ast.Call) or not node.args or _name(node.func) != "sleep" or id(node) in looked_after:
             continue
         if seconds := _constant(node.args[0], constants):
@@ -236,7 +244,7 @@ def _waits(tree: _Tree) -> Iterator[tuple[int, str]]:
 
 def _bounds(tree: _Tree) -> Iterator[tuple[int, str]]:
     constants = _constants(tree.body)
-    for node in ast.walk(tree.body):
+    for node in _nodes(tree.body):
         if not isinstance(node, ast.Call):
             continue
         given = [keyword.value for keyword in node.keywords if keyword.arg in {"timeout", "patience"}]
@@ -268,4 +276,5 @@ def main(root: Path = ROOT / "tests") -> int:
 
 
 if __name__ == "__main__":
+    gc.disable()  # all nodes are kept until the end, and looked through again and again
     sys.exit(main(*map(Path, sys.argv[1:])))

@@ -103,6 +103,35 @@ def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = No
     return panel("table", title, 12, 8, queries, defaults=defaults | digits, transformations=shaped)
 
 
+def heat() -> Panel:
+    """Where the devices of a distribution are, over time: the darker, the more. Prometheus' data source takes what is
+    below a value from what is below the next one, as of a histogram."""
+    shares = 'deniable_share_below{collection="$collection", metric=~"$distribution"}'
+    asked = query(f'max by (le) (label_replace({shares}, "le", "$1", "below", "(.*)"))', "{{le}}", "A")
+    options = {
+        "calculate": False,
+        "cellGap": 1,
+        "color": {"mode": "scheme", "scheme": "Blues", "steps": 64, "min": 0, "exponent": 0.5, "fill": "blue"},
+        "cellValues": SHARES,
+        "yAxis": {"axisPlacement": "left", "reverse": False},
+        "rowsFrame": {"layout": "le", "value": "share of devices"},
+        "tooltip": {"mode": "single", "yHistogram": False},
+        "legend": {"show": True},
+    }
+    return panel(
+        "heatmap",
+        "$distribution over time",
+        12,
+        9,
+        [asked | {"format": "heatmap"}],
+        options=options,
+        repeat="distribution",
+        repeatDirection="h",
+        maxPerRow=2,
+        about="Of each part of the range the share of devices in it, by the curve that never falls.",
+    )
+
+
 def answers() -> Panel:
     """What the population answers."""
     panels = [
@@ -191,9 +220,15 @@ def answers() -> Panel:
             about="Of distributions, with its 95% interval as a band.",
         ),
     ]
+    panels.append(heat())
     variables = [
         variable("collection", "label_values(deniable_metric_info, collection)"),
         variable("metric", 'label_values(deniable_metric_info{collection="$collection"}, metric)', several=True),
+        variable(
+            "distribution",
+            'label_values(deniable_share_below{collection="$collection"}, metric)',
+            several=True,
+        ),
         variable("key", f"label_values(deniable_row_info{{{ABOUT}}}, key)", several=True),
     ]
     return dashboard("deniable-answers", "Deniable: what the population answers", panels, variables)

@@ -61,7 +61,7 @@ FINDINGS = (
     Finding("A budget is renewed by another name", "other_names",
             "tests/attacks/test_budgets.py::test_the_budget_of_a_lifetime_is_one_whatever_the_collection_is_called"),
     Finding("A memory is renewed by other words", "other_words",
-            "tests/attacks/test_budgets.py::test_a_question_that_changes_for_ever_is_not_answered_for_ever"),
+            "tests/attacks/test_budgets.py::test_words_that_change_buy_no_further_answer"),
     Finding("A budget is renewed by damage", "damage",
             "tests/attacks/test_budgets.py::test_a_state_that_is_lost_is_no_new_budget"),
     Finding("One fake moves a mean by 41 ranges / n", "leverage",

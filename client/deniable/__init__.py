@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     )
     from deniable.wire.credentials import Credentials
 
+    __version__: str
+
 __all__ = [
     "Accessor",
     "Budget",
@@ -80,6 +82,10 @@ _ROOM = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
     from importlib import import_module
 
     if name not in _ROOM:

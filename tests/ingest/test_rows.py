@@ -19,6 +19,7 @@ from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
 from deniable_aggregator.store import Additions, CounterKey, EpochKey
 from support.aggregator_server import LAYOUT, rows
+from support.counting import calls
 
 NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
 GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Integers(3, 9, 70, 14))))
@@ -234,6 +235,26 @@ def test_codewords_of_many_groups_add_up(reports: int) -> None:
         assert not malformed
         found = found_in(Rows(batches).additions(np.ones(len(batches), dtype=np.bool_)))
         assert found == Counter({entry: amount for entry, amount in expected.items() if amount})
+
+
+def test_codewords_cost_other_reports_nothing() -> None:
+    """300 batches without any, of a layout that has none and of one that has: four calls more, to look for them; and
+    none more for three times as many batches. No codeword is made."""
+    beside = Lookup(Layout("beside", 12, 3600, 1, (*NARROW.columns, ("v", Codeword(1024, 256, 1 << 40)))))
+
+    def flushed(table: Lookup, batches: int) -> int:
+        made = [batch(table, rows((1, number % 50), (3, number % 150)), []) for number in range(batches)]
+
+        def flush() -> None:
+            flush = Rows(made)
+            flush.malformed()
+            flush.additions(np.ones(batches, dtype=np.bool_))
+
+        flush()
+        return calls(flush)
+
+    few, many = (flushed(beside, batches) - flushed(TABLES[1], batches) for batches in (100, 300))
+    assert 0 <= many == few <= 4
 
 
 def test_the_largest_values_do_not_wrap() -> None:

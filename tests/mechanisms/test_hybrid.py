@@ -7,11 +7,11 @@ import math
 from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from tools.mean_accuracy import EPSILONS as EPSILONS_OF_PAGE
+from tools.mean_accuracy import PAGE, asked, least_variance, rows
 
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Hybrid
@@ -104,36 +104,27 @@ def test_small_epsilons_have_a_closed_form(epsilon: float) -> None:
     assert 1 - 1e-9 <= 4 * mechanism.variance / (odds / math.tanh(1 / odds) - 1) <= 1.0015
 
 
-def least_variance(epsilon: float, values: int, outputs: int, reach: float) -> float:
-    """Of all channels from so many values in [-1, 1] to so many outputs in [-reach, reach] that are private and
-    unbiased, the least worst-case variance: a linear program in the probabilities and in each output's least one."""
-    shares, levels = np.linspace(-1, 1, values), np.linspace(-reach, reach, outputs)
-    cells, size = values * outputs, values * outputs + outputs + 1
-    bounds, limits = np.zeros((2 * cells + values, size)), np.zeros(2 * cells + values)
-    equal, right = np.zeros((2 * values, size)), np.zeros(2 * values)
-    for value in range(values):
-        own = slice(value * outputs, (value + 1) * outputs)
-        for cell, output in zip(range(own.start, own.stop), range(outputs), strict=True):
-            bounds[2 * cell, cells + output], bounds[2 * cell, cell] = 1, -1
-            bounds[2 * cell + 1, cell], bounds[2 * cell + 1, cells + output] = 1, -math.exp(epsilon)
-        bounds[2 * cells + value, own], bounds[2 * cells + value, size - 1] = levels**2, -1
-        limits[2 * cells + value] = shares[value] ** 2
-        equal[value, own], equal[values + value, own] = 1, levels
-        right[value], right[values + value] = 1, shares[value]
-    goal = np.zeros(size)
-    goal[-1] = 1
-    found = linprog(goal, bounds, limits, equal, right, method="highs").fun
-    assert found is not None
-    return found
-
-
-@pytest.mark.parametrize(("epsilon", "reach"), [(0.5, 4.7), (1.0, 2.9), (2.0, 1.7), (4.0, 1.2)])
-def test_hardly_any_channel_is_better(epsilon: float, reach: float) -> None:
-    """The best of all channels from 17 values to 61 outputs has at least 0.96 of the variance.
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_hardly_any_channel_is_better(epsilon: float) -> None:
+    """The best of all channels from 17 values to 61 outputs has at least 0.97 of the variance.
 
     Fewer values only make the program's task easier. The published hybrid mechanism is 4%, 7%, 20% and 73% above it.
     """
-    assert least_variance(epsilon, 17, 61, reach) >= 0.96 * 4 * best(epsilon).variance
+    assert least_variance(epsilon, 17, 61) >= 0.97 * 4 * best(epsilon).variance
+
+
+def test_the_table_on_the_page_is_that_of_the_code() -> None:
+    """What `auto` asks a number by, and its variance, which is within 3% of the least. `python -m tools.mean_accuracy
+    --write` writes it anew, with the least ones; these are no more than a coarse program finds, but for 1%."""
+    found = rows(PAGE.read_text(encoding="utf-8"))
+    assert [epsilon for epsilon, *_ in found] == list(EPSILONS_OF_PAGE)
+    for epsilon, name, own, least, times in found:
+        mechanism, variance = asked(epsilon)
+        assert (name, own) == (mechanism, f"{variance:.4g}")
+        assert float(times) == pytest.approx(variance / float(least), abs=1e-3)
+        assert 1 <= float(times) < 1.03
+    for epsilon, *_, least, _ in found[2:5:2]:
+        assert float(least) == pytest.approx(least_variance(float(epsilon), 17, 61), rel=0.01)
 
 
 def test_a_few_bands_are_enough_for_any_epsilon() -> None:

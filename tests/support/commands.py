@@ -58,11 +58,11 @@ def _read(file: io.TextIOWrapper) -> str:
 
 
 @contextlib.contextmanager
-def serving(data: Path, *arguments: str | Path, log: Path | None = None) -> Iterator[str]:
-    """An aggregator in a process of its own, on an embedded store; its endpoint."""
+def serving(data: Path, *arguments: str | Path, log: Path | None = None, anew: bool = False) -> Iterator[str]:
+    """An aggregator in a process of its own, on an embedded store; its endpoint. `anew`: it loads what it needs."""
     with log.open("ab") if log else contextlib.nullcontext() as errors:
         command = ("serve", *arguments, "--data", data, "--listen", "127.0.0.1:0", "--http", "off")
-        program = started(*command, stderr=errors.fileno() if errors else None)
+        program = started(*command, stderr=errors.fileno() if errors else None, anew=anew)
     with program.stdout:
         try:
             line = program.stdout.readline()

@@ -31,6 +31,8 @@ __all__ = ["Program", "started"]
 _NUMBER = struct.Struct("=i")
 _LONGEST = 1 << 17
 _PR_SET_NAME = 15
+_ENVIRONMENT = dict(os.environ)
+"""That of the run, whatever the test has set that is the first to start a program."""
 
 
 class Program:
@@ -68,16 +70,19 @@ class Program:
         self.send_signal(signal.SIGKILL)
 
 
-def started(*arguments: str | Path, stderr: int | None = None, most: tuple[int, int] | None = None) -> Program:
+def started(
+    *arguments: str | Path, stderr: int | None = None, most: tuple[int, int] | None = None, anew: bool = False
+) -> Program:
     """`deniable` with these arguments. What it writes can be read; its errors go to a file of the caller's.
 
-    `most`: how many files it may have open, and up to how many it may raise that.
+    `most`: how many files it may have open, and up to how many it may raise that. `anew`: it is a program that has to
+    load everything itself, for what it loads, or from where, is not what this process would.
     """
     reading, stdout = os.pipe()
     status, told = os.pipe()
     nothing = os.open(os.devnull, os.O_RDONLY)
     scheduled = [os.sched_getscheduler(0), sorted(os.sched_getaffinity(0))] if hasattr(os, "SCHED_BATCH") else None
-    asked = [[str(each) for each in arguments], str(Path.cwd()), dict(os.environ), scheduled, most]
+    asked = [[str(each) for each in arguments], str(Path.cwd()), dict(os.environ), scheduled, most, anew]
     files = [nothing, stdout, 2 if stderr is None else stderr, told]
     socket.send_fds(_template(), [json.dumps(asked).encode()], files)
     for file in (nothing, stdout, told):
@@ -91,7 +96,9 @@ def _template() -> socket.socket:
     with theirs:
         command = [sys.executable, "-m", "support.template", str(theirs.fileno())]
         room = Path(__file__).resolve().parents[1]
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=room, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], cwd=room, env=_ENVIRONMENT, stdin=subprocess.DEVNULL
+        )
 
     def end() -> None:
         ours.close()
@@ -146,6 +153,7 @@ def _be_program(
     environment: dict[str, str],
     scheduled: tuple[int, list[int]] | None,
     most: tuple[int, int] | None,
+    anew: bool,
 ) -> None:
     from deniable_aggregator.commands import main
 
@@ -156,6 +164,9 @@ def _be_program(
     if most:
         resource.setrlimit(resource.RLIMIT_NOFILE, most)
     os.chdir(room)
+    if anew:
+        command = str(Path(sys.executable).parent / "deniable")
+        os.execve(command, [command, *arguments], environment)
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["deniable", *arguments]

@@ -168,7 +168,7 @@ def test_a_directory_is_served_and_read_again_when_a_named_file_changes(
     made = tmp_path / "bundle.toml"
     assert told("bundle", file, "-o", made).returncode == 0
     before = Collection.load(file)
-    with serving(tmp_path / "data", room, log=said) as endpoint:
+    with serving(tmp_path / "data", room, log=said, anew=True) as endpoint:
         stored(before, endpoint)
         stored(Collection.loads(made.read_text(encoding="utf-8")), endpoint)
         rewritten(place, "Nairobi\n\n")
@@ -179,5 +179,5 @@ def test_a_directory_is_served_and_read_again_when_a_named_file_changes(
         after = Collection.load(file)
         assert after.digest != before.digest
         stored(after, endpoint)
-    with serving(tmp_path / "other", made) as endpoint:
+    with serving(tmp_path / "other", made, anew=True) as endpoint:
         stored(before, endpoint)

@@ -86,9 +86,10 @@ def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
     assert "2,000 of 2,000" in shown.stderr
     held = re.search(r"(\d+) of (\d+) intervals hold the truth", shown.stdout)
     assert held is not None
-    # Of 9 or more intervals of 95%, 7 or more miss by chance once in 20 million times.
-    assert int(held[2]) >= 9
-    assert int(held[2]) - int(held[1]) < 7
+    # Rows of one metric miss together: of some 60 two miss on average, with a deviation of 1.8 (60 demos), so that a
+    # third of them is ten deviations off.
+    assert int(held[2]) >= 50
+    assert int(held[2]) - int(held[1]) < int(held[2]) / 3
 
 
 def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: Path) -> None:

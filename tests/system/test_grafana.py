@@ -61,6 +61,16 @@ def test_bands_are_drawn_between_the_ends_of_intervals() -> None:
         assert fill in upper["properties"]
 
 
+def test_the_heat_map_is_asked_for_as_a_histogram_is() -> None:
+    """By its bounds, of which the data source makes what lies between, for each distribution that is chosen."""
+    boards = [json.loads(path.read_text()) for path in DASHBOARDS]
+    (panel,) = (panel for board in boards for panel in board["panels"] if panel["type"] == "heatmap")
+    (target,) = panel["targets"]
+    assert (target["format"], target["legendFormat"], panel["options"]["calculate"]) == ("heatmap", "{{le}}", False)
+    assert "by (le)" in target["expr"]
+    assert panel["repeat"] in {own["name"] for board in boards for own in board["templating"]["list"]}
+
+
 def test_every_series_that_is_asked_for_is_told_or_recorded() -> None:
     """Each name in a panel or rule is one of /metrics, of the rules, or of Prometheus itself."""
     asked = "".join(path.read_text() for path in DASHBOARDS) + (DEPLOY / "prometheus" / "alerts.yml").read_text()

@@ -113,6 +113,7 @@ PAGES = [
     "/changes/editor",
     "/c/editor/browser",
     "/c/editor/weights?last=7",
+    "/c/editor/region",
     "/c/editor/silent",
     "/c/editor/timid",
     "/health",
@@ -388,6 +389,13 @@ def test_what_has_changed_is_on_its_card_and_ranked_on_a_page(page: Page, aggreg
     expect(first).to_contain_text("crashed: yes")
     expect(first).to_contain_text(row["text"])
     expect(page.locator("main")).to_contain_text("no more than 5% of what is found is none")
+    sides = page.locator("section[aria-labelledby=sides-head]")
+    expect(sides.get_by_label("Answer")).to_have_value("crashed")
+    expect(sides.locator(".head")).to_have_text([re.compile("before: "), re.compile("after: ")])
+    texts = [re.compile(re.escape(text)) for text in (row["before_text"], row["after_text"])]
+    expect(sides.locator(".side:not(.head)")).to_contain_text(texts)
+    sides.get_by_label("Answer").select_option("delays")
+    expect(sides.locator(".chart .main-svg").first).to_be_visible()
     first.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("crashed")
     page.goto("/changes/editor?last=7")

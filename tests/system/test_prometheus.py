@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import re
 import signal
@@ -193,6 +194,24 @@ def test_estimates_are_those_of_the_api(watched: Watched) -> None:
     assert {metric for metric, _ in told} == set(COLLECTION.metrics)
 
 
+BUCKETS = 'histogram_quantile(0.5, max by (le) (label_replace(deniable_share_below, "le", "$1", "below", "(.*)")))'
+
+
+def test_a_curve_is_told_as_prometheus_has_histograms(watched: Watched) -> None:
+    """At values that stay the same, with a share below each that never falls, and 1 below any; nothing of a metric
+    that is no distribution. So what is in each part of the range is a difference, and a quantile is found in them."""
+    told = query(watched.prometheus, "deniable_share_below")
+    assert {labels["metric"] for labels, _ in told} == {"load_time"}
+    shares = {float(labels["below"]): value for labels, value in told}
+    assert [*shares] != [math.inf]
+    ordered = [shares[value] for value in sorted(shares)]
+    assert ordered == sorted(ordered)
+    assert (ordered[0] >= 0, shares[math.inf]) == (True, 1)
+    assert max(value for value in shares if value < math.inf) < 1_000
+    found = query(watched.prometheus, BUCKETS)
+    assert 0 <= found[0][1] <= 1_000
+
+
 def test_metrics_follow_the_naming_guide(watched: Watched) -> None:
     """`promtool check metrics` has nothing to say, and there are few series."""
     with urllib.request.urlopen(f"{watched.aggregator.page}/metrics", timeout=PATIENCE) as response:
@@ -235,6 +254,7 @@ def test_every_query_of_the_dashboards_returns_data_or_the_expected_silence(watc
     assert len(panels) > 35
     for panel, name, asked in sorted(panels, key=lambda each: each[:2] in SILENT):  # those last: rules take a while
         expression = asked.replace("$collection", "editor").replace("$metric", ".*").replace("$key", "yes")
+        expression = expression.replace("$distribution", "load_time")
         if (panel, name) in SILENT:
             assert query(prometheus, expression) == [], f"{panel} {name}: {expression}"
         else:

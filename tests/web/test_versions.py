@@ -9,10 +9,12 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Route, expect
 
 from deniable import Collection
 from deniable_aggregator import Reader
-from support.site import Running, running
+from support.site import Running, browser, running, watched
 
 DAY = 86_400
 TODAY = int(time.time() // DAY)
@@ -103,6 +105,39 @@ def test_a_table_tells_the_title_and_what_has_changed(site: Running) -> None:
     with Reader(site.endpoint) as reader:
         rows = {row["metric"]: row for row in reader.estimates()}
         (old, *_) = reader.estimates(collection=TITLE)
+        (change, *_) = reader.compare("theme", collection=TITLE)
     assert (rows["open"]["collection"], rows["open"]["reports"], rows["open"]["note"]) == ("shop", 200, "")
     assert rows["theme"]["note"] == f"asked so since version 1, before that in {TITLE}"
     assert (old["collection"], old["note"]) == (TITLE, "no longer asked so, but as in shop")
+    assert (change["collection"], change["note"]) == (TITLE, "no longer asked so, but as in shop")
+
+
+def test_the_page_leads_from_a_metric_to_its_answers_in_other_versions(site: Running) -> None:
+    """On its card and its own page, on a phone and for screen readers; what was read again is told under Health."""
+    serve(site, OLD, NEW)
+    reloads = [{"time": 0, "changes": ["shop: worded anew open"]}]
+
+    def told(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json=response.json() | {"reloads": reloads})
+
+    with browser() as started:
+        page = started.new_page(base_url=site.url, viewport={"width": 390, "height": 844})
+        with watched(page, site.url):
+            page.goto("/")
+            card = page.locator(".card", has_text="theme")
+            expect(card).to_contain_text(f"Asked so since version 1; before that in {TITLE}.")
+            expect(page.locator(".since")).to_have_count(1)
+            card.get_by_role("link", name=TITLE).click()
+            expect(page.locator(".since")).to_have_text("No longer asked so, but as in shop.")
+            expect(page.locator("main")).to_contain_text("0, digest")
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+            found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+            assert not [each["id"] for each in found if each["impact"] in {"serious", "critical"}]
+            page.locator(".since").get_by_role("link", name="shop").click()
+            expect(page.locator(".since")).to_contain_text("Asked so since version 1")
+            page.route("**/api/v1/health", told)
+            page.goto("/health")
+            expect(page.get_by_role("region", name="What is served otherwise than before")).to_contain_text(
+                "1970-01-01 00:00 UTC"
+            )

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import combines, combining, headings, row_count, searching
+from deniable_aggregator.answers import combines, combining, effort, headings, row_count, searching
 
 __all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling", "told"]
 
@@ -57,7 +57,7 @@ def reading(collection: Collection, metric: Metric, epochs: int) -> int:
 def estimating(metric: Metric, epochs: int = 1) -> int:
     """To make the estimate of a window."""
     rows, columns = row_count(metric), len(metric.columns)
-    one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows
+    one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows + effort(metric)
     if combines(metric):
         counters = sum(column.shape.counters for column in metric.columns)
         one += _COMBINE_COLUMN * columns + combining(metric) * counters

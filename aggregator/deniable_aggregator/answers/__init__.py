@@ -30,8 +30,9 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
-    "Room", "Row", "RowId", "Series", "Target", "anew", "answer", "apart", "by_size", "check_asked", "combines",
-    "combining", "consistent", "ends", "every_series", "headings", "leading", "quantile_key", "row_count",
+    "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
+    "combines", "combining", "consistent", "effort", "ends", "every_series", "headings", "leading", "quantile_key",
+    "row_count",
     "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
 ]  # fmt: skip
 
@@ -131,6 +132,16 @@ def headings(metric: Metric) -> tuple[Heading, ...]:
 def view(metric: Metric) -> str:
     """How a metric's answers look on the page: the name of one of its views."""
     return _room(metric).view
+
+
+def always(metric: Metric) -> Keys:
+    """Of series that are drawn, and whose rows follow the reports, those rows that every answer of a metric has."""
+    return _room(metric).always(metric)
+
+
+def effort(metric: Metric) -> int:
+    """What making a metric's answers takes beside their rows and columns, counted in counters."""
+    return _room(metric).effort(metric)
 
 
 def row_count(metric: Metric) -> int:

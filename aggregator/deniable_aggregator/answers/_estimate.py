@@ -15,10 +15,13 @@ import io
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable_aggregator.answers._asking import QUANTILES, SHARES, quantile_key, share_key
 from deniable_aggregator.estimators import Target
+
+if TYPE_CHECKING:
+    from deniable_aggregator.answers.naive_bayes import NaiveBayes
 
 __all__ = ["Estimate", "Heading", "Keys", "Measure", "Row", "RowId", "Series", "by_size"]
 
@@ -173,6 +176,13 @@ class Estimate:
     def quantile(self, share: float) -> Row:
         """Of a distribution, the value that this share of devices is below."""
         return self._asked(RowId(QUANTILES, quantile_key(share)))
+
+    def naive_bayes(self, target: str) -> NaiveBayes:
+        """Of a joint, what tells this source of it from the others."""
+        from deniable_aggregator.answers.naive_bayes import naive_bayes
+
+        rows = {own.heading.name: [(row.key, row.value, row.std_error) for row in own.rows] for own in self.series}
+        return naive_bayes(self.metric, self.reports, rows, target)
 
     def _asked(self, where: RowId) -> Row:
         if self.ask is None:

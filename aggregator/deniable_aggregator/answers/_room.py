@@ -72,9 +72,17 @@ class Room(ABC):
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """What the rows would say if the values of all devices were known."""
 
+    def always(self, metric: Metric) -> Keys:  # noqa: ARG002
+        """Of series that are drawn, and whose rows follow the reports, those rows that every answer has."""
+        return {}
+
     @abstractmethod
     def row_count(self, metric: Metric) -> int:
         """How many rows an answer has, at the most."""
+
+    def effort(self, metric: Metric) -> int:  # noqa: ARG002
+        """What making an answer takes beside its rows and columns, counted in counters (`analysis/prices.py`)."""
+        return 0
 
     def shared(
         self,

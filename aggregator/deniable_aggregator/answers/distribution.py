@@ -117,6 +117,11 @@ class DistributionRoom(Room):
         """Of any row: a quantile is the least value that no fewer devices are at or below."""
         return Known(_kind(metric), np.sort(np.array(list(values), dtype=np.float64)))
 
+    def always(self, metric: Metric) -> Keys:
+        """The curve, at the ends of equal parts of the range."""
+        kind = _kind(metric)
+        return {_CURVE: [number(kind.boundary(place)) for place in _grid(kind)]}
+
     def row_count(self, metric: Metric) -> int:
         """Quantiles, curve and histogram at their longest, mean and deviation."""
         buckets = _kind(metric).buckets
@@ -174,13 +179,12 @@ class _Told:
 
     def _places(self) -> list[int]:
         """The boundaries at which the curve is told."""
-        count = self._kind.buckets
-        grid = np.linspace(0, count, min(_GRID, count) + 1).astype(int)
+        grid = _grid(self._kind)
         if not self.reports:
-            return [int(place) for place in grid[1:-1]]
+            return grid
         risen = np.searchsorted(self._curve.shown, np.linspace(0, 1, _RISES + 1))
         found = np.unique(np.concatenate([grid, risen]))
-        return [int(place) for place in found if 0 < place < count]
+        return [int(place) for place in found if 0 < place < self._kind.buckets]
 
     def rows(self, keys: Keys) -> dict[str, list[Row]]:
         """The rows of some keys, by their series."""
@@ -297,6 +301,12 @@ def _within(key: str, value: float, low: float, high: float, span: tuple[float, 
     least, most = span
     error = (high - low) / (2 * reach)
     return Row(key, value, min(max(low, least), most), min(max(high, least), most), error)
+
+
+def _grid(kind: Distribution) -> list[int]:
+    """The boundaries at which the curve is told, whatever was reported."""
+    parts = min(_GRID, kind.buckets)
+    return [int(place) for place in np.linspace(0, kind.buckets, parts + 1)[1:-1]]
 
 
 @lru_cache(maxsize=1024)

@@ -20,6 +20,7 @@ from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import analyst_of
 from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.answers import DEVICES, SHARES, Measure, RowId, Series, Target, share_key, truth
+from deniable_aggregator.answers.joint import ASSOCIATION, CONDITIONALS, INDEPENDENCE, MARGINALS
 from deniable_aggregator.demo.fleet import Fleet
 from deniable_aggregator.planning.truth import Truth
 from deniable_aggregator.serving.estimate_service import estimates_of
@@ -31,6 +32,8 @@ from deniable_aggregator.web import Site
 __all__ = ["run"]
 
 
+_NOT_LISTED = {DEVICES, MARGINALS, CONDITIONALS, INDEPENDENCE}
+"""Series that are told in another way, or follow from others, or have no truth."""
 _ASKED = {"load_time": (RowId(SHARES, share_key(above=2000)),)}
 """What somebody who looks at the demo's metrics would ask for besides."""
 
@@ -106,7 +109,7 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
         metric, estimate = collection.metrics[found.metric.name], found.estimate
         known = truth(metric, values[metric.name])
         for (where, row), heading in zip(estimate.by_id.items(), estimate.headings, strict=True):
-            if (heading.ordered and heading.measure is Measure.SHARE) or heading.name == DEVICES:
+            if (heading.ordered and heading.measure is Measure.SHARE) or heading.name in _NOT_LISTED:
                 continue
             true, places = known[where], decimals(heading)
             holds = row.low <= true <= row.high
@@ -115,8 +118,9 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
                 text(each, heading.measure, places) for each in (row.value, row.low, row.high, true)
             )
             ends = f"{low} to {high}"
+            of = "association of " if heading.name == ASSOCIATION else ""
             rows.append(
-                (f"{metric.name}: {row.key}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
+                (f"{metric.name}: {of}{row.key}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
             )
         drawings += [_drawing(metric.name, series, metric.kind.unit) for series in estimate.series
                      if series.heading.ordered and series.heading.adds_up]  # fmt: skip

@@ -30,8 +30,8 @@ _FEWER = 4
 """Earlier days have a part of today's devices."""
 _DRIFT = 0.04
 """An answer's odds change by about so much a day."""
-_TURNED = {"dark_mode": 0.45}
-"""Of which metrics the first answer had other odds before today, by so much: the dark theme was made the default."""
+_TURNED = ("dark_mode", True, 0.45)
+"""Of which metric an answer had other odds before today, by so much: the dark theme was made the default."""
 _WHOLE = 10_000
 """Weights of a day are rounded to parts of this, so that the truth is exact."""
 _TOGETHER = 40
@@ -116,10 +116,18 @@ class Fleet:
         moved = {}
         for name, (values, weights) in self._today.values.items():
             tilted = [weight * math.exp(_DRIFT * ago * (-1) ** place) for place, weight in enumerate(weights)]
-            tilted[0] *= _TURNED.get(name, 1.0) if ago > 0 else 1.0
+            if ago > 0:
+                tilted = [weight * _turned(name, value) for value, weight in zip(values, tilted, strict=True)]
             scale = _WHOLE / sum(tilted)
             moved[name] = values, [float(round(weight * scale)) for weight in tilted]
         return replace(self._today, values=moved)
+
+
+def _turned(name: str, value: Any) -> float:
+    """By how much the odds of a value of a metric, or of the sources of one, were others."""
+    metric, turned, times = _TURNED
+    own = value.get(metric) if isinstance(value, dict) else value if name == metric else None
+    return times if own == turned else 1.0
 
 
 def _totals(metric: Metric) -> set[str]:

@@ -131,6 +131,8 @@ class Association:
         """The V under which a larger phi squared than is shown has the chance of the level."""
         if not self.reports:
             return math.nan
+        if self._larger(shown, 0.0) >= level:
+            return 0.0
         square = largest(lambda own: self._larger(shown, own) - level, 0.0, float(self.most))
         return math.sqrt(square / self.most)
 

@@ -134,6 +134,8 @@ class _Lane:
         self._lately: Lately | None = None
         self._looked, self._ran = time.perf_counter(), time.process_time()
         self._seen = 0
+        self._idle = False
+        """The first of those that wait has found nothing to wait for."""
         self._timer: asyncio.Handle | None = None
         self._task: asyncio.Task[bool] | None = None
 
@@ -147,7 +149,7 @@ class _Lane:
         waiting.batches.append(batch)
         waiting.size += size
         if self._task is None and (self._timer is None or (len(queue) == 1 and self._full(waiting))):
-            self._schedule()
+            self._schedule(came=True)
         return Ticket(waiting.outcomes, place)
 
     async def drain(self) -> None:
@@ -161,12 +163,14 @@ class _Lane:
     def _full(self, waiting: _Waiting) -> bool:
         return len(waiting.batches) >= self._settings.most_batches or waiting.size >= self._settings.most_bytes
 
-    def _schedule(self) -> None:
+    def _schedule(self, *, came: bool) -> None:
+        """Have a flush begin when it may; a batch has just come, or a flush has just ended."""
         self._forget_timer()
         loop = asyncio.get_running_loop()
         first = self._queue[0]
         self._seen = len(first.batches)
         delay = (self._next.room if self._full(first) else self._next.due) - time.perf_counter()
+        self._idle = came and delay <= 0
         if delay <= 0:
             self._timer = loop.call_soon(self._let_come)  # calls that have arrived in this turn still come along
         else:
@@ -174,14 +178,14 @@ class _Lane:
 
     def _let_come(self) -> None:
         """Begin, unless more have come since this was looked at: then others may, too."""
-        first, following, loop = self._queue[0], self._next, asyncio.get_running_loop()
-        idle = following.due < first.since
-        last = first.since + following.company if idle else following.late
+        first, loop = self._queue[0], asyncio.get_running_loop()
+        last = first.since + self._next.company if self._idle else self._next.late
         if len(first.batches) == self._seen or self._full(first) or time.perf_counter() >= last:
             self._begin()
             return
         self._seen = len(first.batches)
-        self._timer = loop.call_later(_GLANCE_SECONDS, self._let_come) if idle else loop.call_soon(self._let_come)
+        look = partial(loop.call_later, _GLANCE_SECONDS) if self._idle else loop.call_soon
+        self._timer = look(self._let_come)
 
     def _forget_timer(self) -> None:
         if self._timer:
@@ -209,7 +213,7 @@ class _Lane:
             while self._queue:
                 self._give_up(self._queue.popleft())
         if self._queue:
-            self._schedule()
+            self._schedule(came=False)
 
     def _look(self, spent: float) -> Lately:
         """See how busy this process has been since the flush before this one ended, its other threads included: they

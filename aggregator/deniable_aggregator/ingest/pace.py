@@ -32,7 +32,7 @@ MOST_SHARE = 1 / 2
 """The most that flushing takes of a loop: half. Whatever flushes cost, the other half is for calls."""
 _LEAST_SHARE = 1 / 20
 """What flushing is meant to take where calls leave nothing, as far as nobody has to wait long for it."""
-_SPARE_SHARE = 1 / 8
+_SPARE_SHARE = 1 / 12
 """What flushing is meant to take of the time that calls leave."""
 _PATIENCE = 0.005
 """Seconds: so long, at the most, flushes are kept apart for the sake of those shares."""

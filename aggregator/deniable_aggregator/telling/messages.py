@@ -16,7 +16,15 @@ from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Ta
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals
 
-__all__ = ["LOOKS", "collection_message", "estimate_message", "heading_message", "overview_message", "query_of"]
+__all__ = [
+    "LOOKS",
+    "collection_message",
+    "estimate_message",
+    "heading_message",
+    "overview_message",
+    "place_message",
+    "query_of",
+]
 
 _TARGETS = {
     pb.TARGET_UNSPECIFIED: Target.POPULATION,
@@ -68,11 +76,12 @@ def estimate_message(found: Answer) -> pb.Estimate:
         note=estimate.note,
         looks=LOOKS[found.looks],
         weighted_by=found.weighted_by,
-        place=_place_message(found.place),
+        place=place_message(found.place),
     )
 
 
-def _place_message(place: Place) -> pb.Place:
+def place_message(place: Place) -> pb.Place:
+    """Where an answer stands among those of other versions."""
     return pb.Place(title=place.title, since_version=place.since, earlier=place.earlier, later=place.later)
 
 
@@ -96,7 +105,7 @@ def _row_message(series: Series, row: Row, consistent: float | None, truth: floa
     def words(value: float | None) -> str:
         return "" if value is None else text(value, measure, places)
 
-    asked = _known(truth)
+    asked, chance = _known(truth), series.heading.chance
     return pb.EstimateRow(
         key=row.key,
         parent=row.parent,
@@ -105,8 +114,8 @@ def _row_message(series: Series, row: Row, consistent: float | None, truth: floa
         high=row.high,
         std_error=_known(row.std_error),
         text=words(row.value),
-        low_text=words(row.low),
-        high_text=words(row.high),
+        low_text="" if chance else words(row.low),
+        high_text="" if chance else words(row.high),
         consistent=consistent,
         consistent_text=words(consistent),
         truth=asked,
@@ -186,5 +195,5 @@ def _metric_message(metric: Metric, collection: Collection, catalog: Catalog) ->
         headings=map(heading_message, headings(metric)),
         view=view(metric),
         revision=metric.revision,
-        place=_place_message(catalog.place(collection, metric.name)),
+        place=place_message(catalog.place(collection, metric.name)),
     )

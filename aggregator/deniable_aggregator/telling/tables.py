@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["COLUMNS", "Table", "plain"]
+    from deniable_aggregator.answers.naive_bayes import NaiveBayes
+
+__all__ = ["COLUMNS", "Table", "asked_elsewhere", "plain"]
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
@@ -111,11 +113,25 @@ class Table(Sequence[dict[str, Any]]):
 
         return pl.DataFrame(self._rows, schema=list(self.columns), infer_schema_length=None)
 
+    def naive_bayes(self, target: str) -> NaiveBayes:
+        """Of the rows of one joint, what tells this source of it from the others."""
+        from deniable_aggregator.answers.naive_bayes import naive_bayes
+
+        about = {(row["metric"], row["segment"], row["start"]): row["reports"] for row in self._rows}
+        if len(about) != 1:
+            raise ValueError(f"a model is made of one answer, not of {len(about)}")
+        series: dict[str, list[tuple[str, float, float]]] = {}
+        for row in self._rows:
+            numbers = (math.nan if row[name] is None else row[name] for name in ("value", "std_error"))
+            series.setdefault(row["series"], []).append((row["key"], *numbers))
+        (((metric, *_), reports),) = about.items()
+        return naive_bayes(metric, reports, series, target)
+
     @staticmethod
     def cells(row: dict[str, Any]) -> tuple[str, ...]:
         """A row as it is shown."""
         unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
-        interval = f"{row['low_text']} to {row['high_text']}"
+        interval = f"{row['low_text']} to {row['high_text']}" if row["low_text"] else "–"
         return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
 
     def _repr_html_(self) -> str:
@@ -156,11 +172,11 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "low_text": row.low_text,
             "high_text": row.high_text,
-            "note": "; ".join(part for part in (estimate.note, _changed(estimate.place)) if part),
+            "note": "; ".join(part for part in (estimate.note, asked_elsewhere(estimate.place)) if part),
         }
 
 
-def _changed(place: pb.Place) -> str:
+def asked_elsewhere(place: pb.Place) -> str:
     """That a metric is asked in another way in another version, and where that is answered."""
     said = []
     if place.earlier:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from deniable_aggregator.telling.change_tables import Changes
@@ -23,6 +24,8 @@ def estimates(found: Table) -> str:
     """Answers as a table, each interval as a line with the value on it; below it what is to be said of them."""
     header = ("answer", "estimate", "interval", "", "reports")
     told = [row for row in found if (row["series"], row["measure"]) not in _DRAWN]
+    named = {(row["metric"], row["key"], row["series"]) for row in told if row["measure"] == "quantity"}
+    often = Counter((metric, key) for metric, key, _ in named)
     drawn: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in found:
         if row["series"] == "histogram" and row["measure"] == "share":
@@ -30,7 +33,11 @@ def estimates(found: Table) -> str:
     histograms = [histogram(rows) for rows in drawn.values()]
     notes = dict.fromkeys(f"{row['metric']}: {row['note']}" for row in found if row["note"])
     return "\n".join(
-        [table(header, [_estimate(row) for row in told], (False, True, True, False, True)), *notes, *histograms]
+        [
+            table(header, [_estimate(row, often) for row in told], (False, True, True, False, True)),
+            *notes,
+            *histograms,
+        ]
     )
 
 
@@ -50,17 +57,20 @@ def histogram(rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join([f"\n{rows[0]['metric']}: {len(rows)} parts, the largest {most:.1%}", *lines, f"  {axis}"])
 
 
-def _estimate(row: dict[str, Any]) -> tuple[str, ...]:
+def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
+    """A line; a key that several series of quantities have is told with that of the row."""
     share = row["measure"] == "share"
     # An interval without an upper end runs out of the line.
     seen = row["high"] if math.isfinite(row["high"]) else max(row["value"] or 0.0, row["low"])
     around = seen - row["low"]
     least, most = (0.0, 1.0) if share else (row["low"] - around, seen + around)
+    known = bool(row["low_text"])  # a p-value has no interval
+    of = f"{row['series']} of " if often.get((row["metric"], row["key"]), 0) > 1 and not share else ""
     return (
-        f"{row['metric']}: {row['key']}",
+        f"{row['metric']}: {of}{row['key']}",
         row["text"] if share or not row["unit"] else f"{row['text']} {row['unit']}",
-        f"{row['low_text']} to {row['high_text']}",
-        bar(row["value"], row["low"], row["high"], least, most),
+        f"{row['low_text']} to {row['high_text']}" if known else "–",
+        bar(row["value"], row["low"], row["high"], least, most) if known else "",
         f"{row['reports']:,}",
     )
 

@@ -3,7 +3,8 @@
 An estimate is three gauges, its value and the ends of its interval, so that each can be added, compared and drawn
 by itself; a bound in a label could not. All are about the newest epoch that is well under way, over all segments, at
 95%, for the population: as on the page. Of a series with many rows only the largest are told, of one whose rows have
-an order, such as a curve, none: the page and the API have all of them. Of changes since the epoch before only those
+an order, such as a curve, none: the page and the API have all of them. A curve is told as `deniable_share_below`, at
+values that stay the same, which makes a heat map. Of changes since the epoch before only those
 are told that are found, at a rate at which one epoch of a thousand has a false one: they wake somebody. Nothing that
 is told here is about one device.
 """
@@ -30,6 +31,7 @@ from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.changes import Before, Changed, changes
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import Answer, Query
+from deniable_aggregator.answers import RowId, always
 from deniable_aggregator.ingest import Histogram, IngestStats
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.telling.digits import decimals
@@ -134,12 +136,17 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
         "Start of the epoch that estimates are about.",
         labels=_ABOUT,
     )
+    below = GaugeMetricFamily(
+        "deniable_share_below", "Share of devices below a value, made monotone.", labels=[*_ABOUT, "below"]
+    )
     for found in answers:
         about = [catalog.title(found.collection), found.metric.name]
         reports.add_metric(about, found.estimate.reports)
         starts.add_metric(about, found.first_epoch * found.collection.epoch_seconds)
         if not found.estimate.reports:
             continue
+        for key, share in _curve(found):
+            below.add_metric([*about, key], share)
         for series in found.estimate.series:
             heading = series.heading
             if len(series.rows) > MOST_ROWS:
@@ -147,10 +154,20 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
             more = {"measure": heading.measure, "unit": heading.unit, "decimals": str(decimals(heading))}
             for row in series.rows:
                 where = [*about, heading.name, row.key]
-                for family, number in ((value, row.value), (low, row.low), (high, row.high)):
+                ends = () if heading.chance else ((low, row.low), (high, row.high))
+                for family, number in ((value, row.value), *ends):
                     family.add_metric(where, number)
                 told.add_metric(where, more)
-    yield from (value, low, high, told, reports, starts)
+    yield from (value, low, high, told, below, reports, starts)
+
+
+def _curve(found: Answer) -> Iterator[tuple[str, float]]:
+    """Of a distribution the shares below those values at which every answer has one, and below any."""
+    fits = dict(zip(found.estimate.ids, found.consistent, strict=True))
+    for name, keys in always(found.metric).items():
+        known = ((key, fits.get(RowId(name, key))) for key in keys)
+        yield from ((key, share) for key, share in known if share is not None)
+        yield "+Inf", 1.0
 
 
 def _changed(catalog: Catalog, found: Sequence[Changed]) -> Metric:

@@ -109,7 +109,8 @@ def seal(
             outbox.put(connection, collection.name, batch, ends=ends, due=due, most=sealing.most)
             transcript.add(connection, collection, epoch, batch.batch_id, answers)
             sealed.append((epoch, reports))
-    if sealed:
+    if sealed and not asked.is_noted(connection, collection):
+        Memo(connection, collection.name).find_out(collection.metrics.values())
         asked.note(connection, collection)
     return sealed
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from deniable._section import Section, a_chance, a_limit, one_of, whole
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
 from deniable.kinds._kind import Kind
+from deniable.kinds._quantity import Candidate
 from deniable.kinds._values import real, shown
 from deniable.mechanisms import Codewords, Gaussian, Mechanism, VectorLaplace
 from deniable.mechanisms._entries import pack
@@ -89,26 +90,38 @@ class Vector(Kind):
             "delta": str(self.delta),
         }
 
+    def build(self, epsilon: Epsilon, name: str) -> Gaussian | VectorLaplace | Codewords:
+        """The mechanism of this name; a ValueError where it does not fit."""
+        if name == Gaussian.name:
+            if not self.delta:
+                raise ValueError(f'mechanism = "{name}" goes with norm = "l2", a delta and a fleet')
+            return Gaussian(epsilon, self.delta, self.dimensions, self.bound)
+        if self.delta:
+            raise ValueError(f'mechanism = "{name}" has no delta: leave out delta and fleet')
+        if name == Codewords.name:
+            return Codewords.best(epsilon, self.dimensions, self.bound)
+        if self.norm == "l2":
+            raise ValueError(f'mechanism = "{name}" goes with norm = "l1"')
+        return VectorLaplace(epsilon, self.dimensions, self.bound)
+
+    def choices(self, epsilon: Epsilon) -> list[Candidate]:
+        """Every mechanism that fits, the one that `auto` chooses first, then by variance: of an entry, in squared
+        ranges, where it is greatest. With a delta that is Gaussian noise; what fits without one is there as well."""
+        found = []
+        for name in self.mechanisms:
+            kind = self if name == Gaussian.name else replace(self, delta=Fraction(0))
+            try:
+                mechanism = kind.build(epsilon, name)
+            except ValueError:
+                continue
+            found.append(Candidate(name, mechanism, Fraction(mechanism.variance) / (2 * self.grid) ** 2))
+        return sorted(found, key=lambda each: (bool(self.delta) and each.name != Gaussian.name, each.variance))
+
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One column, whose input is the entries in steps of the grid."""
-        if mechanism == Gaussian.name or (mechanism == "auto" and self.delta):
-            if not self.delta:
-                raise ValueError(f'mechanism = "{Gaussian.name}" goes with norm = "l2", a delta and a fleet')
-            return (Gaussian(epsilon, self.delta, self.dimensions, self.bound),)
-        if self.delta:
-            raise ValueError(f'mechanism = "{mechanism}" has no delta: leave out delta and fleet')
-        codewords = Codewords.best(epsilon, self.dimensions, self.bound)
-        if self.norm == "l2" and mechanism == VectorLaplace.name:
-            raise ValueError(f'mechanism = "{mechanism}" goes with norm = "l1"')
-        if self.norm == "l2" or mechanism == Codewords.name:
-            return (codewords,)
-        try:
-            laplace = VectorLaplace(epsilon, self.dimensions, self.bound)
-        except ValueError:  # noise that does not fit is no choice
-            if mechanism == VectorLaplace.name:
-                raise
-            return (codewords,)
-        return (laplace if mechanism == VectorLaplace.name or laplace.variance < codewords.variance else codewords,)
+        if mechanism == "auto" and not self.delta:
+            return (self.choices(epsilon)[0].mechanism,)
+        return (self.build(epsilon, Gaussian.name if mechanism == "auto" else mechanism),)
 
     def check(self, value: Any) -> list[float]:
         """Takes a list or a tuple of finite numbers, as many as there are dimensions, up to 1e300 in size."""

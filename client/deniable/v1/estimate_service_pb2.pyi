@@ -1428,6 +1428,7 @@ class Comparison(google.protobuf.message.Message):
     APART_FIELD_NUMBER: builtins.int
     CHANGED_FIELD_NUMBER: builtins.int
     LOOKS_FIELD_NUMBER: builtins.int
+    PLACE_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -1458,6 +1459,10 @@ class Comparison(google.protobuf.message.Message):
     def series(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ChangeSeries]:
         """What is told; the first series stands for the answer."""
 
+    @property
+    def place(self) -> global___Place:
+        """Where its answers stand among those of other versions."""
+
     def __init__(
         self,
         *,
@@ -1473,9 +1478,10 @@ class Comparison(google.protobuf.message.Message):
         apart: builtins.bool = ...,
         changed: builtins.float | None = ...,
         looks: global___Looks.ValueType = ...,
+        place: global___Place | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "before", b"before", "changed", b"changed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "looks", b"looks", "metric", b"metric", "note", b"note", "series", b"series", "target", b"target"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "before", b"before", "changed", b"changed", "place", b"place"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "series", b"series", "target", b"target"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
 
 global___Comparison = Comparison

@@ -31,7 +31,9 @@ epsilon = 1
 memoize = true
 instantaneous_epsilon = "linkable"
 """
-MENDED = FIRST.replace("ofen", "often").replace("[budget]", "version = 1\n[budget]")
+MENDED = (
+    FIRST.replace("ofen", "often").replace("The theme", "The colours").replace("[budget]", "version = 1\n[budget]")
+)
 CHANGED = FIRST.replace('"a", "b", "c"', '"a", "b", "c", "d"').replace("[budget]", "version = 2\n[budget]") + (
     '[metrics.added]\nkind = "boolean"\ndescription = "d"\nepsilon = 1\n'
 )

@@ -3,6 +3,7 @@ import { asked, ranked, reading, since } from "./changed.js";
 import { Choices } from "./choices.js";
 import { count, h, plural, say, swap, table } from "./dom.js";
 import { Live } from "./live.js";
+import { sideBySide, sidesOf } from "./sides.js";
 import { percentOf } from "./words.js";
 
 const MOST_ROWS = 20;
@@ -15,13 +16,15 @@ export function changesPage(collection, title, main) {
   const about = h("p");
   const found = h("section", { class: "panel", "aria-labelledby": "found-head" }, h("div", { class: "wait" }));
   const others = h("section", { class: "panel", "aria-labelledby": "others-head", hidden: true });
+  const sides = h("section", { class: "panel", "aria-labelledby": "sides-head", hidden: true });
   let drawn = "";
+  let looked = "";
   swap(
     main,
     h("p", { class: "crumbs" }, h("a", { href: `/c/${title}${choices.suffix}` }, `‹ ${title}`)),
     h("div", { class: "headline" }, h("h1", {}, "What has changed"), about),
     choices.element,
-    h("div", { class: "panels" }, found, others, explained()),
+    h("div", { class: "panels" }, found, sides, others, explained()),
   );
   document.title = `What has changed · ${title} · Deniable`;
   return live.now();
@@ -39,7 +42,28 @@ export function changesPage(collection, title, main) {
     swap(about, `${told}Of ${plural(content.lookedAt, "row")} that were looked at, those are found that differ more than noise explains: on average no more than ${percentOf(content.falseDiscoveryRate ?? 0.05)} of what is found is none.`);
     show(found, "found-head", "Found", rows.filter((row) => row.found), "Nothing differs by more than noise explains.");
     show(others, "others-head", "Not found", rows.filter((row) => !row.found), "");
+    await showSides(content.comparisons, rows, parameters);
     if (again) say("The comparisons have changed.");
+  }
+
+  // Of one metric both answers: at first of that whose change is the most certain.
+  async function showSides(comparisons, rows, parameters) {
+    const own = comparisons.find((each) => each.metric === looked) ?? rows[0]?.of;
+    sides.hidden = !own;
+    if (!own) return;
+    const choose = h(
+      "select",
+      {
+        id: "sides-of",
+        onchange: (event) => {
+          looked = event.target.value;
+          showSides(comparisons, rows, parameters);
+        },
+      },
+      ...comparisons.map(({ metric }) => h("option", { value: metric, selected: metric === own.metric }, metric)),
+    );
+    const head = h("div", { class: "panel-head" }, h("h2", { id: "sides-head" }, "Before and after"), h("form", { class: "choices" }, h("div", {}, h("label", { for: "sides-of" }, "Answer"), choose)));
+    swap(sides, head, ...sideBySide(own, await sidesOf(title, own, parameters), seconds));
   }
 
   function show(panel, id, head, rows, none) {

@@ -179,8 +179,9 @@ export function curve(key, label, points, marks, fitted) {
   });
 }
 
-// Shares of parts of a range, side by side. bars: [{label, ends, value, low, high, hover, truth}]
-export function columns(key, label, bars) {
+// Shares of parts of a range, side by side. bars: [{label, ends, value, low, high, hover, truth}]; `range` of the
+// shares, where several are to be compared.
+export function columns(key, label, bars, range) {
   return place(key, label, 260, () => {
     const x = bars.map(({ ends: [start, end] }) => (start + end) / 2);
     const up = bars.map((bar) => (bar.high === undefined ? 0 : Math.max(bar.high - bar.value, 0)));
@@ -192,7 +193,7 @@ export function columns(key, label, bars) {
     if (known.length) {
       traces.push({ x: known.map(({ ends: [start, end] }) => (start + end) / 2), y: known.map((bar) => bar.truth), mode: "markers", hoverinfo: "skip", marker: { symbol: "diamond-open", size: 8, color: colour("truth"), line: { width: 2, color: colour("truth") } } });
     }
-    return { traces, layout: { xaxis: axis({ tickformat: ",", nticks: 8 }), yaxis: scale("MEASURE_SHARE", { nticks: 5 }), hovermode: "closest", bargap: 0 } };
+    return { traces, layout: { xaxis: axis({ tickformat: ",", nticks: 8 }), yaxis: scale("MEASURE_SHARE", { nticks: 5, range }), hovermode: "closest", bargap: 0 } };
   });
 }
 

@@ -41,7 +41,7 @@ export const distribution = {
     const { least, most } = this.leading(estimate).heading;
     const whole = [{ at: least, value: 0, low: 0, high: 0, truth: 0 }, ...points, { at: most, value: 1, low: 1, high: 1, truth: 1 }];
     const marks = series("quantiles", estimate).map((row) => ({ ...about(row, estimate, false), share: Number(row.key.slice(1)) / 100 }));
-    const bars = series("histogram", estimate).map((row) => ({ ...about(row, estimate, fitted), label: row.key, ends: row.key.split(" to ").map(Number) }));
+    const bars = histogramOf(estimate, fitted);
     return [
       h("p", { class: "about" }, `The share of devices below each value${unit}, with its band; lines across are quantiles with their intervals.`),
       curve("curve", `Cumulative curve of ${info.name}; the tables below have the numbers`, whole, fitted ? [] : marks, fitted),
@@ -51,6 +51,11 @@ export const distribution = {
     ];
   },
 };
+
+// The bars of a histogram, if an answer has one.
+export function histogramOf(estimate, fitted) {
+  return series("histogram", estimate).map((row) => ({ ...about(row, estimate, fitted), label: row.key, ends: row.key.split(" to ").map(Number) }));
+}
 
 function about(row, estimate, fitted) {
   return {

@@ -7,7 +7,7 @@ import { legend } from "./glyph.js";
 import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
-import { besides, fits, follows, viewOf } from "./views.js";
+import { besides, fits, follows, most, viewOf } from "./views.js";
 import { askedSince, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
@@ -35,7 +35,7 @@ export function metricPage(collection, title, info, main) {
   return live.now();
 
   async function refresh() {
-    const asked = choices.parameters({ rows: MOST_ROWS });
+    const asked = choices.parameters({ rows: most(info) ?? MOST_ROWS });
     const series = follows(info) ? { series: follows(info) } : {};
     const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND), ...series });
     const first = ask(`${path}?${asked}`);
@@ -192,7 +192,7 @@ function answerTable(estimate, every, truth) {
   const rows = every.map((row) => [
     row.key,
     `${row.text}${unitOf(row)}`,
-    `${row.lowText} to ${row.highText}`,
+    row.lowText ? `${row.lowText} to ${row.highText}` : "–",
     ...(fits ? [row.consistentText || "–"] : []),
     ...(truth ? [row.truthText || "–", row.truth === undefined ? "–" : row.low <= row.truth && row.truth <= row.high ? "✓ yes" : "✕ no"] : []),
   ]);

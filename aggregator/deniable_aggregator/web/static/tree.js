@@ -1,4 +1,5 @@
 // Trees: the first level on a card; every node in its place, with a bar, and those below it folded away.
+import { areas } from "./areas.js";
 import { h, plural, svg } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { rowsBy } from "./rows.js";
@@ -45,9 +46,19 @@ export const tree = {
     const most = Math.max(...rows.map((row) => (fitted ? row.consistent : row.high) ?? 0), 0.01);
     const drawn = { estimate, devices, below, most, fitted };
     const label = `${fitted ? "Whole numbers of devices" : "Estimated shares with intervals"} by node of ${info.name}; the table below has the numbers`;
-    return [h("div", { class: "tree", role: "group", "aria-label": label }, ...nodes("", drawn))];
+    return [
+      h("div", { class: "tree", role: "group", "aria-label": label }, ...nodes("", drawn)),
+      h("p", { class: "about" }, "The same as areas, in numbers that add up; those that have parts can be looked into."),
+      areas(info.name, parts(drawn), `Shares of devices by node of ${info.name} as areas; the table below has the numbers`),
+    ];
   },
 };
+
+// What areas are made of: consistent numbers, as raw ones may be negative.
+function parts({ below }) {
+  const one = (row) => ({ key: row.key, name: nameOf(row), value: Math.max(row.consistent ?? row.value ?? 0, 0), text: row.consistentText || row.text });
+  return new Map([...below].map(([key, rows]) => [key, rows.map(one)]));
+}
 
 // Those below a node; those that have others below them can be folded, and stay as they are when the page is made anew.
 function nodes(parent, drawn, depth = 0) {
