@@ -7,6 +7,7 @@
 #   make check   format, lint, types, the rules of the house, the wire
 #   make bench   every figure that the README states
 #   make proto   the generated code, anew
+#   make dist    wheels and source distributions of both packages, in dist/
 #   make lock    the locked requirements, anew
 
 PYTHON ?= python3
@@ -25,7 +26,7 @@ PACKAGES := chromium prometheus redis-server nghttp2-client
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test quick test-busy test-deep check bench proto promise lock format clean
+.PHONY: help demo system-tools test quick test-busy test-deep check bench proto promise dist lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -90,6 +91,10 @@ proto: $(PROTO_READY)
 
 promise: $(READY)
 	$(BIN)/buf build --exclude-source-info -o proto/promised.json
+
+dist: $(READY)
+	@rm -rf dist
+	@for each in client aggregator; do (cd $$each && ../$(BIN)/python -m hatchling build -d ../dist) || exit 1; done
 
 lock: $(READY)
 	for name in dev proto; do \

@@ -2,12 +2,13 @@
 docs/joints.md are made of it.
 
 words:
-  setting   a joint of two sources, so many devices, and how they are spread over its table
+  setting   a joint of two sources or three, so many devices, and how they are spread over its table
   follows   the part of the devices whose second value follows the first; 0: nothing goes together
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from deniable_aggregator.planning.population import Population
 __all__ = ["CASES", "Found", "Setting", "measured"]
 
 _Floats = NDArray[np.float64]
-_MANY = 100_000
+_MANY = 10_000
 """Devices of which the truth is told: shares are rounded to so many parts."""
 
 
@@ -38,10 +39,21 @@ class Setting:
     second: Sequence[int]
     """and of the second one."""
     follows: float
+    third: Sequence[int] = (1,)
+    """And of another one, which has nothing to do with them; a single value: there is none."""
+    more: str = ""
+    """What else the joint's table says."""
 
     def __str__(self) -> str:
-        size = f"{len(self.first)} by {len(self.second)}"
-        return f"{size}, epsilon {self.epsilon}, {self.reports:,} reports, {self.follows:g} follow"
+        sizes = [len(spread) for spread in self._spreads.values()]
+        more = {"": "", 'pairs = "a"': ", in pairs"}.get(self.more, ", remembered")
+        told = f"epsilon {self.epsilon}, {self.reports:,} reports, {self.follows:g} follow"
+        return f"{' by '.join(map(str, sizes))}{more}, {told}"
+
+    @property
+    def _spreads(self) -> dict[str, Sequence[int]]:
+        every = {"a": self.first, "b": self.second, "c": self.third}
+        return {name: spread for name, spread in every.items() if len(spread) > 1}
 
     @property
     def shares(self) -> _Floats:
@@ -50,28 +62,29 @@ class Setting:
         after = np.zeros((len(one), len(other)))
         after[np.arange(len(one)), np.arange(len(one)) % len(other)] = one
         whole: _Floats = (1 - self.follows) * np.outer(one, other) + self.follows * after
-        return whole
+        found: _Floats = np.multiply.outer(whole, np.array(self.third) / np.sum(self.third))
+        return found
 
     @property
     def metric(self) -> Metric:
         """The joint."""
         texts = ['[collection]\nname = "joints"\nepoch = "1d"\nowner = "a"\n[budget]\nepoch = 100\n']
-        for name, spread in (("a", self.first), ("b", self.second)):
-            values = [f"{name}{number}" for number in range(len(spread))]
-            texts.append(
-                f'[metrics.{name}]\nkind = "category"\nvalues = {values}\ndescription = "d"\nepsilon = 1\n'.replace(
-                    "'", '"'
-                )
-            )
-        texts.append(f'[metrics.j]\nkind = "joint"\nof = ["a", "b"]\ndescription = "d"\nepsilon = {self.epsilon}\n')
+        for name, values in self._values.items():
+            own = f'[metrics.{name}]\nkind = "category"\nvalues = {values}\ndescription = "d"\nepsilon = 1\n'
+            texts.append(own.replace("'", '"'))
+        about = f'of = {list(self._values)}\nepsilon = {self.epsilon}\ndescription = "d"\n{self.more}\n'
+        texts.append('[metrics.j]\nkind = "joint"\n' + about.replace("'", '"'))
         return Collection.loads("".join(texts)).metrics["j"]
+
+    @property
+    def _values(self) -> dict[str, list[str]]:
+        return {name: [f"{name}{number}" for number in range(len(own))] for name, own in self._spreads.items()}
 
     @property
     def case(self) -> Case:
         """The joint, and a fleet of which nobody is a part."""
-        values = [
-            {"a": f"a{one}", "b": f"b{other}"} for one in range(len(self.first)) for other in range(len(self.second))
-        ]
+        names = self._values
+        values = [dict(zip(names, cell, strict=True)) for cell in itertools.product(*names.values())]
         devices = np.rint(self.shares.ravel() * _MANY).astype(int).tolist()
         return Case(str(self), self.metric, Fleet("", values, devices))
 
@@ -93,6 +106,10 @@ CASES = (
     Setting("4", 1_000, [6, 4], [5, 3, 2], 0.0),
     Setting("8", 1_000, [6, 4], [5, 3, 2], 0.6),
     Setting("8", 1_000, [9, 1], [5, 3, 2], 0.0),
+    Setting("2", 30_000, [6, 4], [5, 3, 2], 0.4, [3, 2]),
+    Setting("2", 30_000, [6, 4], [5, 3, 2], 0.4, [3, 2], 'pairs = "a"'),
+    Setting("4", 50_000, [6, 4], [5, 3, 2], 0.4, more="memoize = true\ninstantaneous_epsilon = 2.0"),
+    Setting("4", 50_000, [6, 4], [5, 3, 2], 0.0, more="memoize = true\ninstantaneous_epsilon = 2.0"),
 )
 
 

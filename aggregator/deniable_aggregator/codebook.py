@@ -22,7 +22,7 @@ _Floats = NDArray[np.float64]
 @cache
 def table() -> _Floats:
     """The entries that a hash's words look up: whole numbers, which floats add up exactly."""
-    entries = np.array(codebook.table())
+    entries = np.array(codebook.table(), dtype=np.float64)
     entries.flags.writeable = False
     return entries
 

@@ -6,6 +6,8 @@ first used: an application that imports it and has not been asked to collect any
 
 from __future__ import annotations
 
+__version__ = "0.1.0"
+
 TYPE_CHECKING = False  # the module typing is a third of an empty interpreter's start
 if TYPE_CHECKING:
     from typing import Any

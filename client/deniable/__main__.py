@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import deniable
 from deniable.device.consent import Consent
 from deniable.errors import StateError
 from deniable.person import consent, forget, ledger, transcript
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"deniable {deniable.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     commands.add_parser("transcript", help="what was sent, in words, and what someone who saw it could conclude")
     commands.add_parser("ledger", help="what it cost, and what it may cost")

@@ -12,10 +12,13 @@ from deniable import Metric
 from deniable.kinds import Joint
 from deniable_aggregator import RowId
 from deniable_aggregator.analysis.comparison import compared
+from deniable_aggregator.analysis.prices import estimating
+from deniable_aggregator.analysis.weighting import weighted
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Target, answer, consistent, headings, row_count, truth
 from deniable_aggregator.planning.population import Population
 from deniable_aggregator.planning.simulate import simulate
+from support.counting import calls
 from support.joints import associated, exactly, joint, recorded
 
 SERIES = ["table", "marginals", "conditionals", "association", "independence"]
@@ -167,12 +170,12 @@ def test_what_devices_keep_is_no_more_than_all() -> None:
 
 
 def test_nobody_is_told_that_a_p_value_has_changed() -> None:
-    """Comparisons have the row, and no difference of it is ever sure."""
+    """Comparisons do not have it; what it is about, the association, they have."""
     metric = joint(TWO, 4)
     alone = associated([6, 4], [5, 3, 2], 0.0)
     before, after = (simulate(metric, fleet(metric, own, 5_000), np.random.default_rng(9)) for own in (alone, SHARES))
     changes = compared(metric, [before], [after]).by_id
-    assert changes[RowId("independence", "theme / platform")].p_value > 0.05
+    assert RowId("independence", "theme / platform") not in changes
     assert changes[RowId("association", "theme / platform")].p_value < 1e-6
 
 
@@ -183,3 +186,29 @@ def test_headings_say_what_the_numbers_are() -> None:
     assert not headings(joint(THREE, 1, 'pairs = "theme"'))[0].adds_up
     assert [name for name, heading in found.items() if heading.chance] == ["independence"]
     assert found["association"].span == (0.0, 1.0)
+
+
+def test_a_weighted_answer_has_what_is_a_mean() -> None:
+    """Of two strata cells and marginals, added up by their shares; no ratio of these is the whole population's."""
+    metric = joint(TWO, 4)
+    alone = associated([6, 4], [5, 3, 2], 0.0)
+    strata = [(0.75, [exactly(metric, SHARES, 10**6)]), (0.25, [exactly(metric, alone, 10**5)])]
+    found, _ = weighted(metric, strata)
+    assert [series.heading.name for series in found.series] == ["table", "marginals"]
+    whole = (0.75 * SHARES + 0.25 * alone).ravel().tolist()
+    assert [row.value for row in found.series[0].rows] == pytest.approx(whole, abs=1e-3)
+
+
+def test_a_row_that_is_asked_for_is_made_alone() -> None:
+    """Of one association in a trend no other one is made: they are what takes long where sources are many."""
+    sizes = {f"flag{number}": 2 for number in range(8)}
+    metric = joint(sizes, 2)
+    counters = exactly(metric, np.full((2,) * 8, 1 / 256), 10**6)
+    whole = answer(metric, counters)
+    wanted = {"association": ["flag1 / flag2"], "marginals": ["flag3: flag31", "flag3: flag30"]}
+    found = answer(metric, counters, keys=wanted)
+    assert [len(series.rows) for series in found.series] == [2, 1]
+    assert all(row == whole.by_id[where] for where, row in found.by_id.items())
+    alone = calls(lambda: answer(metric, counters, keys=wanted))
+    assert alone < calls(lambda: answer(metric, counters, keys=whole.keys)) / 5
+    assert estimating(metric) > estimating(joint({"flag1": 2, "flag2": 128}, 2)) + 27 * 70_000 - 10_000

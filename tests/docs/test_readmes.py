@@ -2,7 +2,7 @@
 
 words:
   block   fenced code with a language: python and sh are run, toml is loaded, text is what something has printed
-  shown   what the first README asks with its toml, as a whole file: the collection of all READMEs
+  shown   what `deniable init` writes: the collection of all READMEs, and what the first one shows is in it
 """
 
 from __future__ import annotations
@@ -20,22 +20,13 @@ import pytest
 
 import deniable
 from deniable import Client, Collection
+from deniable_aggregator.planning.start import FIRST, start
 from deniable_aggregator.telling.tables import COLUMNS
 from support.commands import COMMAND, ROOT, serving
 from support.waiting import PATIENCE
 
 READMES = ("README.md", "client/README.md", "aggregator/README.md")
 MADE = (*READMES, "CONTRIBUTING.md", "examples/README.md")
-HEAD = """
-[collection]
-name = "shown"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 1.0
-[segments]
-platform = ["linux", "macos", "windows"]
-"""
 _FENCE = re.compile(r"^```(.*)\n((?:(?!```).*\n)*?)^```$", re.MULTILINE)
 _INDENTED = re.compile(r"^\n((?:    .*\n)+)", re.MULTILINE)
 
@@ -63,7 +54,10 @@ def blocks(page: str) -> list[Block]:
 @pytest.fixture(scope="module")
 def shown() -> str:
     """The collection that the READMEs are about."""
-    return HEAD + "".join(block.code for block in blocks("README.md") if block.language == "toml")
+    text = start("shown", FIRST, "metrics.toml")
+    for block in blocks("README.md"):
+        assert block.language != "toml" or block.code in text, block.where
+    return text
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +102,10 @@ class Reader:
         elif words[:2] == ["deniable", "serve"]:
             with serving(Path("own"), *[word for word in rest[1:] if word not in {"--data", "./data"}]):
                 pass
+        elif program == "pip":
+            assert all((ROOT / word / "pyproject.toml").exists() for word in rest[1:]), f"{where}: {rest}"
+        elif words[:2] == ["deniable", "init"]:
+            self._ended(where, [COMMAND, *rest, "--name", "shown"])
         elif program == "deniable":
             more = ["--endpoint", self._endpoint] if rest[0] in {"estimates", "compare"} else []
             self._ended(where, [COMMAND, *rest, *more])
@@ -142,12 +140,13 @@ def test_every_block_of_a_readme_runs(
     """From the first to the last, each with what those before it have made."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    (tmp_path / "metrics.toml").write_text(shown)
-    assert "dark_mode" in Collection.load("metrics.toml").metrics
+    if page != "README.md":  # which makes it itself
+        (tmp_path / "metrics.toml").write_text(shown)
     reader = Reader(endpoint)
     try:
         for block in blocks(page):
             reader.follow(block)
+        assert Collection.load("metrics.toml").digest == Collection.loads(shown).digest
     finally:
         reader.end()
 

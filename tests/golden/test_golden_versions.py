@@ -67,6 +67,15 @@ def test_a_store_of_the_version_before_is_read(served: list[Collection], tmp_pat
     asyncio.run(read())
 
 
+def earlier(asked: Collection, path: Path) -> Device:
+    """The device, with a collection that it has now."""
+    with sqlite3.connect(path, isolation_level=None) as connection:
+        connection.executescript((HERE / "earlier_device.sql").read_text())
+    connection.close()
+    path.chmod(0o600)
+    return Device(asked, path)
+
+
 @pytest.mark.parametrize(("asked", "often"), [(OLD, "9"), (NEW, "5")], ids=["its version", "the next one"])
 def test_a_device_of_the_version_before_goes_on(asked: Collection, often: str, tmp_path: Path) -> None:
     """Its memory is told again, and not paid for again, whichever version asks; its day is answered.
@@ -74,11 +83,7 @@ def test_a_device_of_the_version_before_goes_on(asked: Collection, often: str, t
     Values of that day were kept under the digest of its version: who gets the next one on the same day answers with
     what was recorded since. That happens once: from now on values are kept under what they mean.
     """
-    with sqlite3.connect(tmp_path / "device.db", isolation_level=None) as connection:
-        connection.executescript((HERE / "earlier_device.sql").read_text())
-    connection.close()
-    (tmp_path / "device.db").chmod(0o600)
-    device = Device(asked, tmp_path / "device.db")
+    device = earlier(asked, tmp_path / "device.db")
     device.keep({"often": 5, "theme": "b"}, LAST - 1)
     assert device.seal((LAST - 0.5) * DAY) == {}
     query = "SELECT state FROM raw WHERE metric = 'often' ORDER BY digest <> ?"
@@ -89,4 +94,17 @@ def test_a_device_of_the_version_before_goes_on(asked: Collection, often: str, t
     assert theme.payload == 0, "which is what it had told the day before"
     assert [(line.metric, line.epsilon) for line in device.ledger] == [
         ("often", 1.0), ("theme", 1.0), ("often", 1.0), ("theme", 0.0),
+    ]  # fmt: skip
+
+
+def test_a_memory_is_found_in_the_words_that_it_had_however_late_it_is_asked_for(tmp_path: Path) -> None:
+    """Words are mended with the update, and the metric is not answered in the first epoch: then others are noted."""
+    device = earlier(
+        Collection.loads(EARLIER["collection"].replace("The theme", "The colours")), tmp_path / "device.db"
+    )
+    for epoch, values in ((LAST, {"often": 1}), (LAST + 1, {"often": 1, "theme": "b"})):
+        device.keep(values, epoch)
+        assert [*device.seal((epoch + 1) * DAY)] == [epoch]
+    assert [(line.epsilon, line.start // DAY) for line in device.ledger if line.metric == "theme"] == [
+        (1.0, LAST - 2), (0.0, LAST + 1),
     ]  # fmt: skip

@@ -5,9 +5,14 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from deniable import Collection
-from deniable_aggregator.planning.check import findings
+from deniable_aggregator.answers import answer
+from deniable_aggregator.planning.check import findings, reasons
 from support.commands import told
+from support.joints import exactly, sources
 
 HEAD = '[collection]\nname = "c"\nepoch = "1d"\nowner = "o"\n[budget]\nepoch = 10\n'
 VECTOR = (
@@ -64,3 +69,19 @@ def test_it_says_what_many_levels_of_a_tree_cost() -> None:
     assert found(tree(3).replace("'", '"')) == []
     (told,) = found(tree(6).replace("'", '"'))
     assert told.startswith("one: of 6 levels a device answers one: a share takes up to 5.2 times as many devices as")
+
+
+def test_it_says_how_many_devices_the_cells_of_a_joint_take() -> None:
+    """With as many reports the interval of an average cell just reaches 0; and how many of pairs would do."""
+    text = (
+        '[collection]\nname = "c"\nowner = "o"\nepoch = "1d"\n[budget]\nepoch = 9\n[metrics.all]\nkind = "joint"\n'
+        'description = "d"\nepsilon = 1\nof = ["a", "b", "c"]\n' + sources({"a": 2, "b": 5, "c": 3})
+    )
+    collection = Collection.loads(text)
+    (said,) = [reason for reason in reasons(collection) if reason.startswith("all")]
+    assert said == (
+        "all: 30 cells: about 12,000 reports tell one of average size from none; with pairs = 'a' about 2,200 do"
+    )
+    metric = collection.metrics["all"]
+    row = answer(metric, exactly(metric, np.full((2, 5, 3), 1 / 30), 12_000)).rows[0]
+    assert row.low == pytest.approx(0, abs=0.004)

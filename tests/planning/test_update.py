@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,26 @@ def test_what_can_not_be_read_ends_with_2(old: Path, capsys: pytest.CaptureFixtu
     """As everywhere."""
     assert said(old, "nothing") == 2
     assert "not TOML" in capsys.readouterr().err
+
+
+REMEMBERED = """
+[metrics.{name}]
+kind = "category"
+description = "d"
+values = ["a", "b", "c", "d", "e", "f", "g", "h"]
+epsilon = 2
+memoize = true
+{more}
+"""
+
+
+def test_a_memory_more_takes_of_the_others_and_the_line_that_keeps_them_is_told() -> None:
+    """Beyond two, metrics that are remembered share one bit of a batch: with the line that is told one goes on."""
+    few = "".join(REMEMBERED.format(name=f"m{number}", more="") for number in range(8))
+    old = Collection.loads(OLD[: OLD.index("[metrics.theme]")].replace("epoch = 9", "epoch = 99") + few)
+    more = NEXT[: NEXT.index("[metrics.theme]")].replace("epoch = 9", "epoch = 99") + few + REMEMBERED
+    (broken, *_) = review(old, Collection.loads(more.format(name="m8", more=""))).breaks
+    told = re.search(r"^m0: means something else \(instantaneous_epsilon\).*; with (.+) it goes on$", broken)
+    assert told
+    kept = more.replace("[metrics.m0]", f"[metrics.m0]\n{told[1]}")
+    assert "m0" not in review(old, Collection.loads(kept.format(name="m8", more=""))).update.changed

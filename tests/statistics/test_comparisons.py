@@ -18,13 +18,14 @@ from tools.coverage import DEVIATION, Case, Fleet
 from tools.window_coverage import Sampler, asked
 
 from deniable import linkage
-from deniable.kinds import KINDS
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Devices, compared
 
 ONE = {case.name: case for case in asked("1")}
 """Of every kind, mechanism and mode the last fleet: the unequal one."""
 FIRST = {case.name: case for case in reversed(asked("1"))}
 """And the first one: the equal one."""
+KINDS = sorted({case.metric.kind.name for case in ONE.values()})
+"""Those of which samples can be drawn with many epochs: a kind that is fed is asked by its sources."""
 FEW = 12
 EVEN = 200
 SLOW, SLOW_SAMPLES = "flags by randomized_response", 4

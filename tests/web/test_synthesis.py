@@ -101,7 +101,7 @@ def test_rows_of_a_tree_are_leaves_and_of_a_distribution_values() -> None:
     assert set(leaves) == {"west/a", "west/b", "east"}
     assert float(np.mean(leaves == "west/a")) == pytest.approx(0.5, abs=0.05)
     spread = asked("distribution", "range = [0, 100]\nbuckets = 50\nepsilon = 4")
-    delays = np.random.default_rng(6).triangular(0, 20, 100, size=20_000).tolist()
+    delays = np.random.default_rng(6).triangular(0, 20, 100, size=20_000).round().tolist()
     rows = rows_of(spread, simulate(spread, delays, np.random.default_rng(7)))
     (drawn,) = synthesis(rows).draw(50_000, np.random.default_rng(8))
     assert 0 <= drawn.min() <= drawn.max() <= 100

@@ -105,9 +105,11 @@ def test_a_table_tells_the_title_and_what_has_changed(site: Running) -> None:
     with Reader(site.endpoint) as reader:
         rows = {row["metric"]: row for row in reader.estimates()}
         (old, *_) = reader.estimates(collection=TITLE)
+        (change, *_) = reader.compare("theme", collection=TITLE)
     assert (rows["open"]["collection"], rows["open"]["reports"], rows["open"]["note"]) == ("shop", 200, "")
     assert rows["theme"]["note"] == f"asked so since version 1, before that in {TITLE}"
     assert (old["collection"], old["note"]) == (TITLE, "no longer asked so, but as in shop")
+    assert (change["collection"], change["note"]) == (TITLE, "no longer asked so, but as in shop")
 
 
 def test_the_page_leads_from_a_metric_to_its_answers_in_other_versions(site: Running) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import Looks
+from deniable_aggregator.analysis.catalog import Place
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, against, compared
 from deniable_aggregator.analysis.discoveries import found
 from deniable_aggregator.analysis.prices import estimating
@@ -61,6 +62,8 @@ class Changed:
     """Whether it is compared with a baseline."""
     looks: Looks
     """At which looks together its intervals and p-values hold."""
+    place: Place
+    """Where its answers stand among those of other versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,8 @@ class _Sides:
         if comparison is None:
             comparison = await self._compared(metric, turn)
             kept.keep(key, state, comparison, lambda made: len(made.by_id))
-        return Changed(about, metric, windows, segments, comparison, (), fixed is not None, asked.looks)
+        place = self.analyst.catalog.place(about, metric.name)
+        return Changed(about, metric, windows, segments, comparison, (), fixed is not None, asked.looks, place)
 
     async def _compared(self, metric: Metric, turn: Turn) -> Comparison:
         other, asked = self.queries

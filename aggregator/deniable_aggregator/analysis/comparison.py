@@ -203,8 +203,9 @@ def _comparison(before: Side, after: Side, devices: Devices) -> Comparison:
             for place, own in enumerate(pairs)
         ]
     )
-    series = tuple((own.heading, tuple(next(changes) for _ in own.rows)) for own in after.estimate.series)
-    return Comparison(before.windowed, after.windowed, series, devices)
+    series = [(own.heading, tuple(next(changes) for _ in own.rows)) for own in after.estimate.series]
+    told = tuple(own for own in series if not own[0].chance)  # no p-value is more or less so than another one
+    return Comparison(before.windowed, after.windowed, told, devices)
 
 
 def _together(before: Side, after: Side, devices: Devices) -> _Floats:

@@ -17,7 +17,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Joint
 from deniable.kinds.joint import joined
-from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series, by_size
+from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.answers._shares import share_rows
 from deniable_aggregator.consistency import on_simplex
@@ -47,6 +47,8 @@ _Floats = NDArray[np.float64]
 
 TABLE, MARGINALS, CONDITIONALS = "table", "marginals", "conditionals"
 ASSOCIATION, INDEPENDENCE = "association", "independence"
+_ASSOCIATION, _ASSOCIATION_CELL = 70_000, 10
+"""What it takes to make one, and for each cell of its table, in counters."""
 GIVEN = "given"
 """Stands between the two values of a conditional."""
 
@@ -75,6 +77,8 @@ class _Told:
             table(mechanism, own, _sizes(self._kind, place)) for place, (mechanism, own) in enumerate(self._reported)
         ]
         """Those of the columns."""
+        self._two = list(_unordered(self._kind))
+        self._associations: dict[int, Association] = {}
 
     @property
     def cells(self) -> list[Shares]:
@@ -91,11 +95,12 @@ class _Told:
         """Of every two sources of a table, in either order."""
         return [self.tables[place].conditionals(one, other) for place, one, other in _ordered(self._kind)]
 
-    @cached_property
-    def associations(self) -> list[Association]:
-        """Of every two sources of a table."""
-        asked = _unordered(self._kind)
-        return [association(self.tables[place], one, other, self._target) for place, one, other in asked]
+    def association(self, at: int) -> Association:
+        """Of two sources of a table, by their place among all of these; made once."""
+        if at not in self._associations:
+            place, one, other = self._two[at]
+            self._associations[at] = association(self.tables[place], one, other, self._target)
+        return self._associations[at]
 
     def _about(self, name: str) -> Iterator[tuple[Table, int]]:
         """The tables that a source is in, and its place in each."""
@@ -130,20 +135,43 @@ class JointRoom(Room):
         self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
     ) -> Estimate:
         """Without making what is not told."""
+        return self._made(metric, names, None, counters, confidence, target)
+
+    def _made(
+        self,
+        metric: Metric,
+        names: Collection[str],
+        wanted: Keys | None,
+        counters: Counters,
+        confidence: float,
+        target: Target,
+    ) -> Estimate:
+        """Some series, or of these some rows."""
         kind, target = _kind(metric), _about(_kind(metric), target)
         keys, told = _names(kind), _Told(metric, counters, target)
-        asked = confidence, target
+        asked, sizes = (confidence, target), _wanted(keys.pairs, wanted, ASSOCIATION)
+        chances = _wanted(keys.pairs, wanted, INDEPENDENCE)
         made: dict[str, Callable[[], tuple[Row, ...]]] = {
             TABLE: lambda: _rows(keys.cells, told.cells, *asked),
             MARGINALS: lambda: _rows(keys.marginals, told.marginals, *asked),
             CONDITIONALS: lambda: _rows(keys.conditionals, told.conditionals, *asked),
-            ASSOCIATION: lambda: tuple(map(_size, keys.pairs, told.associations, [confidence] * len(keys.pairs))),
-            INDEPENDENCE: lambda: tuple(map(_chance, keys.pairs, told.associations)),
+            ASSOCIATION: lambda: tuple(_size(keys.pairs[at], told.association(at), confidence) for at in sizes),
+            INDEPENDENCE: lambda: tuple(_chance(keys.pairs[at], told.association(at)) for at in chances),
         }
         headings = [heading for heading in self.headings(metric) if heading.name in names]
-        series = tuple(Series(heading, made[heading.name]()) for heading in headings)
+        every = ((heading, made[heading.name]()) for heading in headings)
+        series = tuple(Series(heading, _chosen(rows, wanted, heading.name)) for heading, rows in every)
         reports = sum(each.reports for each in told.tables)
         return Estimate(metric.name, reports, series, confidence, target)
+
+    def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
+        """Just the rows that are asked for, without making other associations than these are."""
+        return self._made(metric, keys, keys, counters, confidence, target)
+
+    def effort(self, metric: Metric) -> int:
+        """Of each association: it looks at all cells of its table."""
+        kind = _kind(metric)
+        return sum(_ASSOCIATION + _ASSOCIATION_CELL * kind.sizes[place] for place, *_ in _unordered(kind))
 
     def row_count(self, metric: Metric) -> int:
         """The cells, twice as many conditionals or more, and what little there is of each source and pair."""
@@ -211,6 +239,19 @@ class JointRoom(Room):
         told |= {RowId(CONDITIONALS, key): share for key, share in known if not math.isnan(share)}
         sizes = (_cramer(own) for own in _of_two(kind, tables))
         return told | {RowId(ASSOCIATION, key): size for key, size in zip(names.pairs, sizes, strict=True)}
+
+
+def _wanted(keys: Sequence[str], wanted: Keys | None, series: str) -> list[int]:
+    """The places of the rows of a series that are asked for."""
+    own = None if wanted is None else set(wanted.get(series, ()))
+    return [place for place, key in enumerate(keys) if own is None or key in own]
+
+
+def _chosen(rows: tuple[Row, ...], wanted: Keys | None, series: str) -> tuple[Row, ...]:
+    if wanted is None or len(rows) == len(wanted.get(series, ())):
+        return rows
+    own = set(wanted.get(series, ()))
+    return tuple(row for row in rows if row.key in own)
 
 
 def _rows(keys: Sequence[str], parts: Sequence[Shares], confidence: float, target: Target) -> tuple[Row, ...]:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+import deniable
 from deniable import CollectionError, StateError, UnknownMetricError
 from deniable_aggregator.commands import (
     audit,
@@ -20,6 +21,7 @@ from deniable_aggregator.commands import (
     demo,
     diff,
     estimates,
+    init,
     ledger,
     serve,
     simulate,
@@ -29,7 +31,7 @@ from deniable_aggregator.commands._command import UsageError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, serve, estimates, compare, check, diff, bundle, audit, simulate, synthesize, ledger, codegen)
+_COMMANDS = (demo, init, serve, estimates, compare, check, diff, bundle, audit, simulate, synthesize, ledger, codegen)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +88,7 @@ def _told() -> tuple[type[Exception], ...]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="deniable", description="Telemetry that the people it counts can deny.")
+    parser.add_argument("--version", action="version", version=f"deniable {deniable.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for each in _COMMANDS:
         each.add(commands)

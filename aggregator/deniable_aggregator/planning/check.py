@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from deniable import Budget, Collection, Metric, linkage
-from deniable.kinds import Category, Distribution, Quantity, Tree, Vector
+from deniable.kinds import Category, Distribution, Joint, Quantity, Tree, Vector
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected
@@ -170,6 +170,8 @@ def reasons(collection: Collection) -> Iterator[str]:
     for metric in collection.metrics.values():
         if isinstance(metric.kind, Distribution):
             yield _buckets(metric, metric.kind)
+        if isinstance(metric.kind, Joint):
+            yield _cells(metric, metric.kind)
         others = _others(metric)
         if others:
             yield f"{metric.name}: {', '.join(others)}"
@@ -190,6 +192,23 @@ def _buckets(metric: Metric, kind: Distribution) -> str:
         f"curve to one point in a hundred; with half as many buckets {few / own:.2f} times as many reports do, with "
         f"twice as many buckets {many / own:.2f} times"
     )
+
+
+def _cells(metric: Metric, kind: Joint) -> str:
+    """How many devices the largest table of a joint takes, and how many its pairs would."""
+
+    def devices(asked: Joint) -> float:
+        found = []
+        for column, cells in zip(asked.columns(metric.epsilon, "auto"), asked.sizes, strict=True):
+            found.append(len(asked.sizes) * float(column.variance) * (1.96 * cells) ** 2)
+        return max(found)
+
+    own = devices(kind)
+    cells = f"{max(kind.sizes):,} cells{' a pair' if kind.pairs else ''}"
+    told = f"{metric.name}: {cells}: about {_rounded(own)} reports tell one of average size from none"
+    if kind.pairs or len(kind.of) < 3:
+        return told
+    return f"{told}; with pairs = {kind.of[0]!r} about {_rounded(devices(replace(kind, pairs=kind.of[0])))} do"
 
 
 def _rounded(number: float) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from deniable import Collection, Metric
+from deniable.epsilon import Epsilon
 from deniable_aggregator.analysis.versions import Update
 
 __all__ = ["Cost", "Review", "review"]
@@ -108,10 +109,17 @@ def _cut(old: Collection, new: Collection, update: Update) -> Iterator[str]:
         if new.metrics[name].memoize and {*keys} - {"epoch", "segments", "instantaneous_epsilon"}:
             answers, epsilon = new.metrics[name].recalled, float(new.metrics[name].epsilon)
             again = f"; devices remember it anew, and spend up to {answers * epsilon:.4g} on it again"
+        elif keys == ("instantaneous_epsilon",) and old.metrics[name].instantaneous:
+            again = f"; with instantaneous_epsilon = {_written(old.metrics[name].instantaneous)} it goes on"
         yield (
             f"{name}: means something else ({', '.join(keys)}): its answers begin anew, those of older devices are "
             f"in {_title(old)}{again}"
         )
+
+
+def _written(epsilon: Epsilon | None) -> str:
+    """As a file says it."""
+    return f'"{epsilon}"' if str(epsilon).startswith("ln") else str(epsilon)
 
 
 def _doubts(old: Collection, new: Collection, update: Update) -> Iterator[str]:

@@ -11,7 +11,7 @@ from deniable_aggregator.analysis.changes import Before, Changed, Found
 from deniable_aggregator.analysis.comparison import Change, Devices
 from deniable_aggregator.answers import Heading, RowId, Target
 from deniable_aggregator.telling.digits import decimals, difference, text
-from deniable_aggregator.telling.messages import LOOKS, heading_message
+from deniable_aggregator.telling.messages import LOOKS, heading_message, place_message
 
 __all__ = ["before_of", "changes_message", "devices_of"]
 
@@ -62,6 +62,7 @@ def _comparison_message(own: Changed) -> pb.Comparison:
         note="; ".join(notes),
         apart=compared.devices.apart,
         changed=compared.devices.changed,
+        place=place_message(own.place),
     )
 
 

@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Any, ClassVar
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.telling.tables import Table, plain
+from deniable_aggregator.telling.tables import Table, asked_elsewhere, plain
 
 __all__ = ["CHANGE_COLUMNS", "Changes"]
 
@@ -42,7 +42,7 @@ class Changes(Table):
 def _rows(comparison: pb.Comparison) -> Iterator[dict[str, Any]]:
     before, after = comparison.before, comparison.after
     about = {
-        "collection": comparison.collection,
+        "collection": comparison.place.title or comparison.collection,
         "metric": comparison.metric,
         "segment": _segment(after),
         "start": after.start_time.ToDatetime(UTC),
@@ -54,7 +54,7 @@ def _rows(comparison: pb.Comparison) -> Iterator[dict[str, Any]]:
         "before_reports": before.reports,
         "confidence": comparison.confidence,
         "target": plain(pb.Target, comparison.target),
-        "note": comparison.note,
+        "note": "; ".join(part for part in (comparison.note, asked_elsewhere(comparison.place)) if part),
     }
     for series in comparison.series:
         own = {

@@ -16,7 +16,15 @@ from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Ta
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals
 
-__all__ = ["LOOKS", "collection_message", "estimate_message", "heading_message", "overview_message", "query_of"]
+__all__ = [
+    "LOOKS",
+    "collection_message",
+    "estimate_message",
+    "heading_message",
+    "overview_message",
+    "place_message",
+    "query_of",
+]
 
 _TARGETS = {
     pb.TARGET_UNSPECIFIED: Target.POPULATION,
@@ -68,11 +76,12 @@ def estimate_message(found: Answer) -> pb.Estimate:
         note=estimate.note,
         looks=LOOKS[found.looks],
         weighted_by=found.weighted_by,
-        place=_place_message(found.place),
+        place=place_message(found.place),
     )
 
 
-def _place_message(place: Place) -> pb.Place:
+def place_message(place: Place) -> pb.Place:
+    """Where an answer stands among those of other versions."""
     return pb.Place(title=place.title, since_version=place.since, earlier=place.earlier, later=place.later)
 
 
@@ -83,7 +92,10 @@ def _series_messages(found: Answer) -> Iterator[pb.Series]:
         consistent = found.consistent[place:until]
         truth = found.truth[place:until] if found.truth else [math.nan] * len(series.rows)
         rows = [_row_message(series, *own) for own in zip(series.rows, consistent, truth, strict=True)]
-        yield pb.Series(heading=heading_message(series.heading), rows=rows, row_count=count)
+        least = series.least
+        words = "" if least is None else text(least, series.heading.measure, decimals(series.heading))
+        heading = heading_message(series.heading)
+        yield pb.Series(heading=heading, rows=rows, row_count=count, least=least, least_text=words)
         place = until
 
 
@@ -183,5 +195,5 @@ def _metric_message(metric: Metric, collection: Collection, catalog: Catalog) ->
         headings=map(heading_message, headings(metric)),
         view=view(metric),
         revision=metric.revision,
-        place=_place_message(catalog.place(collection, metric.name)),
+        place=place_message(catalog.place(collection, metric.name)),
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.naive_bayes import NaiveBayes
 
-__all__ = ["COLUMNS", "Table", "plain"]
+__all__ = ["COLUMNS", "Table", "asked_elsewhere", "plain"]
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
@@ -172,11 +172,11 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "low_text": row.low_text,
             "high_text": row.high_text,
-            "note": "; ".join(part for part in (estimate.note, _changed(estimate.place)) if part),
+            "note": "; ".join(part for part in (estimate.note, asked_elsewhere(estimate.place)) if part),
         }
 
 
-def _changed(place: pb.Place) -> str:
+def asked_elsewhere(place: pb.Place) -> str:
     """That a metric is asked in another way in another version, and where that is answered."""
     said = []
     if place.earlier:

@@ -154,7 +154,8 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
             more = {"measure": heading.measure, "unit": heading.unit, "decimals": str(decimals(heading))}
             for row in series.rows:
                 where = [*about, heading.name, row.key]
-                for family, number in ((value, row.value), (low, row.low), (high, row.high)):
+                ends = () if heading.chance else ((low, row.low), (high, row.high))
+                for family, number in ((value, row.value), *ends):
                     family.add_metric(where, number)
                 told.add_metric(where, more)
     yield from (value, low, high, told, below, reports, starts)

@@ -16,7 +16,7 @@ from typing import Any
 from deniable.collection import Collection
 from deniable.device.state import get, put
 
-__all__ = ["Asked", "asked", "note"]
+__all__ = ["Asked", "asked", "is_noted", "note"]
 
 _KEY = "asked "
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -41,10 +41,20 @@ class Asked:
     """The most delta that a device ever spends."""
 
 
+def is_noted(connection: sqlite3.Connection, collection: Collection) -> bool:
+    """Whether the file says already what a collection asks."""
+    noted: bool = get(connection, _KEY + collection.name) == _text(collection)
+    return noted
+
+
 def note(connection: sqlite3.Connection, collection: Collection) -> None:
-    """Write down what a collection asks, unless that is what the file says already."""
+    """Write down what a collection asks."""
+    put(connection, _KEY + collection.name, _text(collection))
+
+
+def _text(collection: Collection) -> str:
     budget = collection.budget
-    text = json.dumps(
+    return json.dumps(
         {
             "owner": collection.owner,
             "questions": {metric.name: metric.description for metric in collection.metrics.values()},
@@ -55,8 +65,6 @@ def note(connection: sqlite3.Connection, collection: Collection) -> None:
         },
         ensure_ascii=False,
     )
-    if get(connection, _KEY + collection.name) != text:
-        put(connection, _KEY + collection.name, text)
 
 
 def asked(connection: sqlite3.Connection) -> dict[str, Asked]:

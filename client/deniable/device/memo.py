@@ -25,7 +25,7 @@ import itertools
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from deniable.collection import Column, Metric, meaning
@@ -43,6 +43,12 @@ class Memo:
         connection.execute("INSERT OR IGNORE INTO meta VALUES ('secret', ?)", (os.urandom(32),))
         (self._secret,) = connection.execute("SELECT value FROM meta WHERE key = 'secret'").fetchone()
         self._named: dict[str, tuple[Metric, tuple[bytes, ...]]] = {}
+
+    def find_out(self, metrics: Iterable[Metric]) -> None:
+        """Find out under which names something is remembered of them, while it is known in which words they were."""
+        for metric in metrics:
+            if metric.memoize:
+                self._questions(metric)
 
     def draws(self, metric: Metric) -> Iterator[int]:
         """Words for one question: random, and the same every time."""

@@ -434,8 +434,14 @@ class Series(google.protobuf.message.Message):
     HEADING_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
     ROW_COUNT_FIELD_NUMBER: builtins.int
+    LEAST_FIELD_NUMBER: builtins.int
+    LEAST_TEXT_FIELD_NUMBER: builtins.int
     row_count: builtins.int
     """How many rows there are."""
+    least: builtins.float
+    """Of rows that are found by what was reported, such as words: about how much one must have to be found nearly always."""
+    least_text: builtins.str
+    """The same as people read it."""
     @property
     def heading(self) -> global___Heading:
         """What stands above them."""
@@ -450,9 +456,12 @@ class Series(google.protobuf.message.Message):
         heading: global___Heading | None = ...,
         rows: collections.abc.Iterable[global___EstimateRow] | None = ...,
         row_count: builtins.int = ...,
+        least: builtins.float | None = ...,
+        least_text: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["heading", b"heading"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["heading", b"heading", "row_count", b"row_count", "rows", b"rows"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_least", b"_least", "heading", b"heading", "least", b"least"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_least", b"_least", "heading", b"heading", "least", b"least", "least_text", b"least_text", "row_count", b"row_count", "rows", b"rows"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_least", b"_least"]) -> typing.Literal["least"] | None: ...
 
 global___Series = Series
 
@@ -1419,6 +1428,7 @@ class Comparison(google.protobuf.message.Message):
     APART_FIELD_NUMBER: builtins.int
     CHANGED_FIELD_NUMBER: builtins.int
     LOOKS_FIELD_NUMBER: builtins.int
+    PLACE_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -1449,6 +1459,10 @@ class Comparison(google.protobuf.message.Message):
     def series(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ChangeSeries]:
         """What is told; the first series stands for the answer."""
 
+    @property
+    def place(self) -> global___Place:
+        """Where its answers stand among those of other versions."""
+
     def __init__(
         self,
         *,
@@ -1464,9 +1478,10 @@ class Comparison(google.protobuf.message.Message):
         apart: builtins.bool = ...,
         changed: builtins.float | None = ...,
         looks: global___Looks.ValueType = ...,
+        place: global___Place | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "before", b"before", "changed", b"changed"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "looks", b"looks", "metric", b"metric", "note", b"note", "series", b"series", "target", b"target"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "before", b"before", "changed", b"changed", "place", b"place"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_changed", b"_changed", "after", b"after", "apart", b"apart", "before", b"before", "changed", b"changed", "collection", b"collection", "confidence", b"confidence", "kind", b"kind", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "series", b"series", "target", b"target"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_changed", b"_changed"]) -> typing.Literal["changed"] | None: ...
 
 global___Comparison = Comparison

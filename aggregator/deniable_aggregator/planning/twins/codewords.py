@@ -17,8 +17,8 @@ from deniable_aggregator.planning.twins.gaussian import inputs
 
 __all__ = ["draw", "inputs"]
 
-_HELD = 1 << 19
-"""So many entries of codebooks are held at a time."""
+_HELD = 1 << 16
+"""So many entries of codebooks are held at a time: they stay in the processor's cache."""
 
 
 def draw(mechanism: Codewords, inputs: Inputs, generator: np.random.Generator) -> Payloads:
