@@ -31,8 +31,8 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
     "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
-    "combines", "combining", "consistent", "effort", "ends", "every_series", "headings", "leading", "quantile_key", "row_count",
-    "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
+    "combines", "combining", "consistent", "effort", "ends", "every_series", "headings", "leading", "quantile_key",
+    "row_count", "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
