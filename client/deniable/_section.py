@@ -132,8 +132,9 @@ class Section:
         """The file beside the collection that the key names."""
         return self.take(key, self._beside.file)
 
-    def sources(self, takes: Sequence[str]) -> dict[str, Kind] | None:
-        """The kinds of the metrics that the key `of` names, in its order, all of them among those that are taken."""
+    def sources(self, takes: Sequence[str], instead: str = "") -> dict[str, Kind] | None:
+        """The kinds of the metrics that the key `of` names, in its order, all of them among those that are taken; of
+        others it is said what would do `instead`."""
         names = self.take("of", distinct_texts(1, _MOST_SOURCES))
         found: dict[str, Kind] = {}
         for name in names or ():
@@ -143,7 +144,7 @@ class Section:
                 self.wrong("of", str(error))
                 continue
             if kind is not None and kind.name not in takes:
-                self.wrong("of", f"{name!r} is of kind {kind.name}; taken: {', '.join(sorted(takes))}")
+                self.wrong("of", f"{name!r} is of kind {kind.name}; taken: {', '.join(sorted(takes))}{instead}")
             elif kind is not None:
                 found[name] = kind
         return found if names is not None and len(found) == len(names) else None

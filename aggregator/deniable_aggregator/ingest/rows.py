@@ -46,6 +46,8 @@ _LIMB = (1 << 32) - 1
 _FEW_SLOTS = 1 << 15
 """So many slots are added up faster in an array of all of them (measured: up to 50,000) than by sorting."""
 
+_ENTRY_BYTES = 4
+"""Of a vector that is sent."""
 _NOBODY = np.zeros(0, dtype=np.int64)
 
 
@@ -56,6 +58,9 @@ class Lookup:
         self.layout = layout
         self.codewords = [column for column, (_, shape) in enumerate(layout.columns) if isinstance(shape, Codeword)]
         """The columns of that shape: of most layouts none."""
+        self.made = sum(_ENTRY_BYTES * shape.size for _, shape in layout.columns if isinstance(shape, Codeword))
+        """The bytes that a batch's codewords would have if they were sent: as long as it takes to make them, as many
+        batches may wait, and be flushed together."""
         self.notes = None if self.codewords else notes_of(layout)
         """The same for one row at a time; None where a row can add thousands of numbers."""
         self.shapes: tuple[Shape | None, ...] = (*(shape for _, shape in layout.columns), None)

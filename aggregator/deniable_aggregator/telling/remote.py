@@ -88,7 +88,8 @@ class Reader:
         rows: list[dict[str, Any]] = []
         for start in range(0, len(words), MOST_ASKED):
             some = words[start : start + MOST_ASKED]
-            told = self.estimates(metric, collection=collection, words=some, series=[CANDIDATES], **choices)
+            asked = {**choices, "words": some, "series": [CANDIDATES]}
+            told = self.estimates(metric, collection=collection, **asked)
             rows += [row for row in told if row["series"] == CANDIDATES]
         chances = [_by_chance(row["value"], row["std_error"]) for row in rows]
         return Table(
