@@ -38,7 +38,7 @@ from deniable.device.state import BusyError, State, health, start_over
 from deniable.device.transcript import Entry
 from deniable.device.worker import Worker
 from deniable.errors import StateError
-from deniable.mistakes import Mistakes, check_collection
+from deniable.mistakes import Mistakes, check_given
 from deniable.wire.credentials import Credentials, check_endpoint
 
 __all__ = ["Client"]
@@ -83,7 +83,7 @@ class Client:
         strict: bool = False,
         settings: Settings | None = None,
     ) -> None:
-        check_collection(collection)
+        check_given(collection, settings=(settings, Settings), credentials=(credentials, Credentials))
         if endpoint is not None:
             check_endpoint(endpoint)
             if state is None:

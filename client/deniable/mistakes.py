@@ -18,16 +18,19 @@ from deniable.collection import Collection
 from deniable.errors import InvalidValueError, UnknownMetricError
 from deniable.kinds._values import shown
 
-__all__ = ["Mistakes", "check_collection"]
+__all__ = ["Mistakes", "check_given"]
 
 _log = logging.getLogger("deniable")
 
 
-def check_collection(collection: object) -> None:
-    """Refuse what is none, and say how it becomes one."""
+def check_given(collection: object, **others: tuple[object, type]) -> None:
+    """Refuse what is given to a client and is of no use to it, and say what is."""
     if not isinstance(collection, Collection):
         how = f", such as deniable.Collection.load({str(collection)!r})" if isinstance(collection, str | Path) else ""
         raise TypeError(f"collection: takes a deniable.Collection{how}, not a {type(collection).__name__}")
+    for name, (given, taken) in others.items():
+        if given is not None and not isinstance(given, taken):
+            raise TypeError(f"{name}: takes a deniable.{taken.__name__}, not a {type(given).__name__}")
 
 
 class Mistakes:

@@ -159,7 +159,7 @@ def test_what_is_not_taken_raises_its_error_and_changes_nothing(name: str) -> No
 def test_a_name_that_is_none_is_an_unknown_metric(strict: bool) -> None:
     """Whatever it does when it is looked up; an application that is not strict notices nothing."""
     client = TestClient(EVERYTHING)
-    client._strict = strict
+    client._mistakes._strict = strict
     for metric in (None, 5, b"yes", Unhashable("yes"), Raising("yes"), Claimed(), "x" * 1_000_000, ["yes"], math.nan):
         if strict:
             with pytest.raises(UnknownMetricError):

@@ -28,7 +28,7 @@ class Credentials:
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
-            raise ValueError("a certificate goes with its key")
+            raise ValueError("credentials: a certificate goes with its key: give both, certificate= and key=")
 
     def channel(self, endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
         """A channel there: by TLS, but for this machine where no roots are given."""
