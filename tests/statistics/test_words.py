@@ -1,4 +1,4 @@
-"""Intervals of words that were found hold as often as they claim, which ordinary ones do not; few of them are false."""
+"""Intervals of words that were found hold as often as is claimed, which ordinary ones do not; few are false."""
 
 from __future__ import annotations
 
