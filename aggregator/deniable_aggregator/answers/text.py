@@ -34,6 +34,7 @@ from deniable_aggregator.estimators import (
     discovered,
     found_of,
     frequencies,
+    frequent,
     seen_from,
 )
 
@@ -78,16 +79,19 @@ class TextRoom(Room):
     def only(
         self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
     ) -> Estimate:
-        """Without looking for words that are not told."""
+        """Without looking for words that are not told, unless they are frequent."""
         if SHARES in names:
             return self.answer(metric, counters, confidence, target)
-        return _estimate(metric, Listed(_cells(metric, counters), ()), (), confidence, target)
+        return self.again(metric, {}, counters, confidence, target)
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
         """With the words that were found elsewhere, and some that are asked for."""
         kind, cells = _kind(metric), _cells(metric, counters)
         words = {read(key): kind.imprint(kind.word(read(key))) for key in keys.get(SHARES, ())}
-        listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
+        found = found_of({word: code for word, code in words.items() if code})
+        told = {each.cells for each in found}
+        besides = [each for each in frequent(cells, kind.code, kind.is_word) if each.cells not in told]
+        listed = Listed(cells, found, besides)
         return _estimate(metric, listed, keys.get(CANDIDATES, ()), confidence, target)
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:

@@ -1,0 +1,51 @@
+"""Answers of texts: a word's row is the same whatever else is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deniable.kinds import Text
+from deniable_aggregator.answers import CANDIDATES, SHARES, Keys, RowId, answer
+from deniable_aggregator.planning.simulate import simulate
+from support.asked import asked
+
+METRIC = asked("text", "epsilon = 4")
+COUNTERS = simulate(METRIC, ["hello"] * 12_000 + ["other"] * 8_000, np.random.default_rng(1))
+
+
+def sharing(word: str) -> list[str]:
+    """Words that nobody has, with a cell in which this one is, too."""
+    assert isinstance(METRIC.kind, Text)
+    code = METRIC.kind.imprint(word)
+    assert code is not None
+    found = []
+    for number in range(1_500):
+        own = METRIC.kind.imprint(f"w{number:x}")
+        if own and any(one == other for one, other in zip(own.cells, code.cells, strict=True)):
+            found.append(f"w{number:x}")
+    return found
+
+
+WORDS = sharing("hello")
+
+
+@pytest.mark.parametrize("only", [(), (CANDIDATES,), ("too long",)], ids=["all", "candidates", "too long"])
+def test_a_frequent_words_reports_are_not_taken_for_those_of_a_word_that_nobody_has(only: tuple[str, ...]) -> None:
+    """They share a cell in 16: a sixteenth of 60% of the devices, if that were not known. Whatever series are told."""
+    assert len(WORDS) > 2
+    told = answer(METRIC, COUNTERS, 1 - 1e-7, more=[RowId(CANDIDATES, word) for word in WORDS], only=only)
+    rows = [row for where, row in zip(told.ids, told.rows, strict=True) if where.series == CANDIDATES]
+    assert [row.key for row in rows] == WORDS
+    assert all(row.low == 0 and row.high < 0.025 for row in rows)
+
+
+@pytest.mark.parametrize("keys", [{CANDIDATES: WORDS}, {SHARES: ["other"], CANDIDATES: WORDS}])
+def test_words_of_another_answer_are_told_without_what_frequent_ones_add(keys: Keys) -> None:
+    """As in each epoch of a trend, where nobody looks for words: those that are frequent are known all the same."""
+    told = answer(METRIC, COUNTERS, 1 - 1e-7, keys=keys)
+    whole = answer(METRIC, COUNTERS, 1 - 1e-7, more=[RowId(CANDIDATES, word) for word in keys[CANDIDATES]])
+    assert [row.key for row in told.series[0].rows] == list(keys.get(SHARES, ()))
+    for where, row in zip(told.ids, told.rows, strict=True):
+        assert row.value == pytest.approx(whole.row(where).value, abs=1e-4)
+        assert row.std_error == whole.row(where).std_error
