@@ -32,7 +32,7 @@ WORDS = sharing("hello")
 
 @pytest.mark.parametrize("only", [(), (CANDIDATES,), ("too long",)], ids=["all", "candidates", "too long"])
 def test_a_frequent_words_reports_are_not_taken_for_those_of_a_word_that_nobody_has(only: tuple[str, ...]) -> None:
-    """They share a cell in 16: a sixteenth of 60% of the devices, if that were not known. Whatever series are told."""
+    """They share a cell in 16: a sixteenth of 60% of the devices, if that were not known; whatever is told."""
     assert len(WORDS) > 2
     told = answer(METRIC, COUNTERS, 1 - 1e-7, more=[RowId(CANDIDATES, word) for word in WORDS], only=only)
     rows = [row for where, row in zip(told.ids, told.rows, strict=True) if where.series == CANDIDATES]

@@ -53,6 +53,8 @@ _TYPICAL = (4, 8, 16)
 _MIDDLE = 8
 _SURE = 0.95
 _REMEMBERED = 8
+_COLUMN, _COUNTER, _FREQUENT = 12_000, 5, 2_000_000
+"""What a column, a counter and finding frequent words take, counted in counters as prices are."""
 _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
@@ -62,7 +64,7 @@ class TextRoom(Room):
     kind = Text
     view = "text"
     combines = True
-    combining, searching = 5, 50_000_000
+    searching = 50_000_000
 
     def __init__(self) -> None:
         self._remembered: OrderedDict[bytes, tuple[Found, ...]] = OrderedDict()
@@ -109,6 +111,10 @@ class TextRoom(Room):
     def row_count(self, metric: Metric) -> int:  # noqa: ARG002
         """The words that are told, and those that are too long."""
         return MOST_WORDS + 1
+
+    def effort(self, metric: Metric) -> int:
+        """Columns, whose counters are only looked through, and frequent words."""
+        return sum(_COLUMN + _COUNTER * column.shape.counters for column in metric.columns) + _FREQUENT
 
     def shared(
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
