@@ -20,8 +20,8 @@ __all__ = ["Counters", "Room", "varying"]
 Counters = Sequence[NDArray[np.int64]]
 """The counters of a metric's columns, in their order."""
 _COMBINED_COLUMN, _COMBINED_COUNTER = 12_000, 25
-"""What it takes to make one answer out of columns that belong together, as the levels of a tree do: for each of them, and
-for each of its counters."""
+"""What it takes to make one answer out of columns that belong together, as the levels of a tree do: for
+each of them, and for each of its counters."""
 
 
 class Room(ABC):
