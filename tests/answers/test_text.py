@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from deniable.kinds import Text
+from deniable_aggregator.analysis.comparison import compared
+from deniable_aggregator.analysis.weighting import weighted
 from deniable_aggregator.answers import CANDIDATES, SHARES, Keys, RowId, answer
 from deniable_aggregator.planning.simulate import simulate
 from support.asked import asked
 
 METRIC = asked("text", "epsilon = 4")
 COUNTERS = simulate(METRIC, ["hello"] * 12_000 + ["other"] * 8_000, np.random.default_rng(1))
+TURNED = simulate(METRIC, ["hello"] * 4_000 + ["other"] * 16_000, np.random.default_rng(2))
 
 
 def sharing(word: str) -> list[str]:
@@ -49,3 +52,15 @@ def test_words_of_another_answer_are_told_without_what_frequent_ones_add(keys: K
     for where, row in zip(told.ids, told.rows, strict=True):
         assert row.value == pytest.approx(whole.row(where).value, abs=1e-4)
         assert row.std_error == whole.row(where).std_error
+
+
+def test_words_of_two_answers_are_put_side_by_side() -> None:
+    """Of one answer another word is the most frequent than of the other: weighted and compared it is word by word."""
+    found, _ = weighted(METRIC, [(0.5, [COUNTERS]), (0.5, [TURNED])], 1 - 1e-7)
+    shares = {row.key: row for row in found.series[0].rows}
+    for word, share in {"hello": 0.4, "other": 0.6}.items():
+        assert shares[word].low < share < shares[word].high
+    changes = compared(METRIC, [COUNTERS], [TURNED], 1 - 1e-7).by_id
+    for word, change in {"hello": -0.4, "other": 0.4}.items():
+        own = changes[RowId(SHARES, word)]
+        assert own.low < change < own.high

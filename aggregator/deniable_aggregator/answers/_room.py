@@ -46,7 +46,8 @@ class Room(ABC):
         """The answer from the counters."""
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:  # noqa: ARG002
-        """The answer with just the rows that are asked for. Where rows are those of the collection, that is any."""
+        """The answer with just the rows that are asked for, in that order: who asks for the same of two has them side
+        by side. Where rows are those of the collection, that is any."""
         return self.answer(metric, counters, confidence, target)
 
     def only(

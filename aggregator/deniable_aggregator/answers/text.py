@@ -13,6 +13,7 @@ import re
 import sys
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -74,9 +75,11 @@ class TextRoom(Room):
         return _HEADINGS
 
     def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
-        """With the words that are found."""
+        """With the words that are found, the most frequent first."""
         cells = _cells(metric, counters)
-        return _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+        found = _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+        words, *others = found.series
+        return replace(found, series=(replace(words, rows=tuple(sorted(words.rows, key=by_size))), *others))
 
     def only(
         self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
@@ -87,7 +90,7 @@ class TextRoom(Room):
         return self.again(metric, {}, counters, confidence, target)
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
-        """With the words that were found elsewhere, and some that are asked for."""
+        """With the words that were found elsewhere, in their order, and some that are asked for."""
         kind, cells = _kind(metric), _cells(metric, counters)
         words = {read(key): kind.imprint(kind.word(read(key))) for key in keys.get(SHARES, ())}
         found = found_of({word: code for word, code in words.items() if code})
@@ -167,8 +170,7 @@ def _rows(
     value, low, high = listed.chosen(confidence, target is Target.REPORTING)
     own = cells.frequencies(listed.rows)
     keys = [word_key(each.word) for each in listed.found]
-    found = _told(keys, value, low, high, own.std_errors(target))
-    told = {SHARES: sorted(found, key=by_size)}
+    told = {SHARES: _told(keys, value, low, high, own.std_errors(target))}
     told[_LONG] = list(share_rows([_LONG], listed.long, confidence, target))
     others = _places(kind, [RowId(CANDIDATES, key) for key in candidates])
     plain, shift = cells.frequencies(others), listed.shift(others)
