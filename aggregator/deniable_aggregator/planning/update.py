@@ -3,7 +3,7 @@
 words:
   break   something that ends with the new version: a metric's history, or that both can be served
   doubt   something that only its author can know: whether new words still mean the same
-  year    365 days
+  year    `DAYS` days
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from deniable import Collection, Metric
 from deniable.epsilon import Epsilon
 from deniable_aggregator.analysis.versions import Update
 
-__all__ = ["Cost", "Review", "review"]
+__all__ = ["DAYS", "Cost", "Review", "review"]
 
-_YEAR = 365 * 86400
+DAYS = 365
 
 
 class Cost(NamedTuple):
@@ -38,7 +38,7 @@ class Cost(NamedTuple):
         fresh = sum(float(metric.epsilon) for metric in metrics if not metric.memoize)
         once = sum(float(metric.epsilon) * metric.recalled for metric in metrics if metric.memoize)
         every = sum(float(metric.epsilon) for metric in metrics)
-        return cls(every, fresh * _YEAR / collection.epoch_seconds, once)
+        return cls(every, fresh * DAYS * 86400 / collection.epoch_seconds, once)
 
 
 @dataclass(frozen=True, slots=True)
