@@ -1,7 +1,7 @@
 """What a new version of a collection asks more, costs more and breaks, for who is about to ship it.
 
 words:
-  break   something that ends with the new version: a metric's history, or that both can be served
+  break   something that ends with the new version: a metric's history, or that both are served, this one as the newer
   doubt   something that only its author can know: whether new words still mean the same
   year    `DAYS` days
 """
@@ -90,12 +90,15 @@ def _asked(metric: Metric) -> str:
 
 
 def _unserved(old: Collection, new: Collection) -> Iterator[str]:
-    """Why both can not be served together, so that one is known as the newer."""
+    """Why, where both are served, the new one is not known as the newer."""
     if old.name != new.name:
         yield f"it is called {new.name}, not {old.name}: another collection, with which nothing goes on"
     elif old.digest != new.digest and old.version >= new.version:
+        so = (
+            "both can not be served" if old.version == new.version else "where both are served it counts as the older"
+        )
         yield (
-            f"its version is {new.version}, which is not newer than {old.version}: both can not be served; "
+            f"its version is {new.version}, which is not newer than {old.version}: {so}; "
             f"say version = {old.version + 1} in [collection]"
         )
 
