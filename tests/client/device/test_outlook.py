@@ -10,6 +10,8 @@ import grpc
 import pytest
 
 from deniable import Client, Collection, Consent, Settings
+from deniable.device.keeping import Keeper
+from deniable.device.state import State
 from deniable.testing import TestClient
 from support.application import COLLECTION, HOUR, Clock, client
 from support.endpoints import answering, dead
@@ -60,6 +62,22 @@ def test_what_is_recorded_is_told_with_when_it_leaves(tmp_path: Path) -> None:
             assert 101 * HOUR <= leaves <= 101.25 * HOUR
             assert device.flush(PATIENCE)
             assert (device.status().recorded, device.status().last_error) == ((), "")
+
+
+def test_what_is_being_written_counts_as_recorded() -> None:
+    """Whoever looks at a moment in which it has left memory, and is not in the file yet, is told of it."""
+    clock, seen = Clock(), list[set[str]]()
+    state, dark = State(None, clock, print), COLLECTION.metric("dark")
+    settings = Settings(clock=clock)
+    keeper = Keeper(
+        COLLECTION, 0, settings, state, Consent.GRANTED, None, lambda _advice: seen.append(keeper.recorded)
+    )
+    keeper.change(keeper.heed)
+    keeper.add(("dark", 100), dark.reducer.start(True), dark.reducer.merge)
+    keeper.write(everything=False, patience=PATIENCE)
+    assert seen[-1] == {"dark"}
+    assert keeper.recorded == set()
+    state.close()
 
 
 def test_what_is_not_to_leave_has_no_moment() -> None:
