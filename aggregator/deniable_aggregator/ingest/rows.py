@@ -35,6 +35,8 @@ __all__ = ["ROW_BYTES", "Batch", "Lookup", "Rows", "faults"]
 ROW_BYTES = 8
 """The length of a row."""
 
+_COUNTER_BYTES = 8
+
 _MOST_FAULTS = 8
 """A device is told no more faults of one batch than this."""
 
@@ -56,6 +58,7 @@ class Lookup:
         self.layout = layout
         self.codewords = [column for column, (_, shape) in enumerate(layout.columns) if isinstance(shape, Codeword)]
         """The columns of that shape: of most layouts none."""
+        self._made = {column: _COUNTER_BYTES * layout.columns[column][1].counters for column in self.codewords}
         self.notes = None if self.codewords else notes_of(layout)
         """The same for one row at a time; None where a row can add thousands of numbers."""
         self.shapes: tuple[Shape | None, ...] = (*(shape for _, shape in layout.columns), None)
@@ -89,6 +92,14 @@ class Lookup:
         self.starts = np.cumsum(self.sizes) - self.sizes
         """The first slot of each column."""
         self._raw, self._counter = _NOBODY, _NOBODY
+
+    def made(self, rows: bytes) -> int:
+        """The bytes of the counters that codewords of a batch's rows are made into: eight bytes become 64 KiB, and
+        where flushes were measured by rows alone, a full one took gigabytes."""
+        if not self.codewords:
+            return 0
+        columns = zip(rows[6::ROW_BYTES], rows[7::ROW_BYTES], strict=True)
+        return sum([self._made.get(low | high << 8, 0) for low, high in columns])
 
     def flat(self, groups: int) -> tuple[IntArray, IntArray]:
         """The column of each slot, counted through so many groups, and its number in that column."""
