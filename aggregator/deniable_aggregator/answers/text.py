@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Any
 
@@ -116,7 +116,7 @@ class TextRoom(Room):
         key = state.digest()
         found = self._remembered.pop(key, None)
         if found is None:
-            found = tuple(discovered(cells, kind.code, lambda word: kind.check(word) == word)[:MOST_WORDS])
+            found = tuple(discovered(cells, kind.code, partial(_is_word, kind))[:MOST_WORDS])
         self._remembered[key] = found
         while len(self._remembered) > _REMEMBERED:
             self._remembered.popitem(last=False)
@@ -153,7 +153,9 @@ def _rows(
     doubt = NormalDist().inv_cdf((1 + confidence) / 2) * listed.doubt
     below, above = np.hypot(plain.values - lows, doubt), np.hypot(highs - plain.values, doubt)
     middle = plain.values - shift
-    rows = _told(candidates, middle, middle - below, middle + above, plain.std_errors(target))
+    # What reaches to none or to all of the devices does so whatever others have shared.
+    ends = np.where(lows <= 0, 0.0, middle - below), np.where(highs >= 1, 1.0, middle + above)
+    rows = _told(candidates, middle, *ends, plain.std_errors(target))
     told[CANDIDATES] = [row if _imprint(kind, row.key) else _unknown(row.key) for row in rows]
     return told
 
@@ -197,10 +199,21 @@ def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
     return np.array(every, dtype=np.intp).reshape(len(every), len(long))
 
 
-@lru_cache(maxsize=1 << 14)
 def _imprint(kind: Text, key: str) -> tuple[int, ...] | None:
-    found = kind.imprint(kind.word(read(key)))
+    word = kind.word(read(key))
+    return _coded(kind, word) if len(word.encode()) <= kind.max_bytes else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _coded(kind: Text, word: str) -> tuple[int, ...] | None:
+    """The cells of a word of no more bytes than its kind takes: no longer one is remembered."""
+    found = kind.imprint(word)
     return None if found is None else found.cells
+
+
+def _is_word(kind: Text, spelt: str) -> bool:
+    """Whether a device can have what a code spells: some codes are of blanks alone, or of another form of a word."""
+    return bool(spelt) and kind.word(spelt) == spelt and len(spelt.encode()) <= kind.max_bytes
 
 
 def word_key(word: str) -> str:
