@@ -14,6 +14,7 @@ from deniable import Report
 from deniable.epsilon import Epsilon
 from deniable.kinds import Text
 from deniable_aggregator.analysis.offline import accumulate
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.answers import CANDIDATES, RowId, answer, word_key
 from deniable_aggregator.answers.text import read
 from deniable_aggregator.planning.audit import audit
@@ -50,6 +51,22 @@ def test_a_key_has_nothing_that_moves_or_hides(given: str) -> None:
     counters = simulate(metric, [word] * 1_000, np.random.default_rng(1))
     (row,) = [row for row in answer(metric, counters, more=[RowId(CANDIDATES, key)]).rows if row.key == key][-1:]
     assert row.value > 0.9
+
+
+@pytest.mark.parametrize(
+    "given", ["=1+1", "=cmd|' /C calc'!A0", "+cmd|x!A0", "-2+SUM(A1)", "@SUM(1)", "\uff1d1+1", "="]
+)
+def test_no_key_is_a_formula(given: str) -> None:
+    """A table that a spreadsheet opens runs nothing that devices have said; words can still be asked for."""
+    word = asked("text", "epsilon = 4").kind.check(given)
+    assert word_key(word)[0] == "\\"
+    assert read(word_key(word)) == word
+
+
+@pytest.mark.parametrize("given", ["@team/core", "-verbose", "+1", "a=b", "-", "c++"])
+def test_names_stay_as_they_are(given: str) -> None:
+    """Of words that begin with a sign, most are none."""
+    assert word_key(given) == given
 
 
 def test_hostile_words_are_found_and_told_as_any_other() -> None:
@@ -98,6 +115,13 @@ def test_what_is_asked_for_is_not_kept_at_any_length() -> None:
     finally:
         tracemalloc.stop()
     assert left < 400_000
+
+
+def test_a_question_has_no_keys_of_any_length() -> None:
+    """A thousand questions are remembered with what they ask for: 16,384 characters, and not a message."""
+    Query(asked=(RowId(CANDIDATES, "y" * 200),) * 64)
+    with pytest.raises(ValueError, match="16,384 characters"):
+        Query(asked=(RowId(CANDIDATES, "y" * 16_384),))
 
 
 @pytest.mark.parametrize(("reports", "share"), [(1, 0), (1, 1), (3, 1)])

@@ -1,7 +1,8 @@
 """Text: the words that are found, with their shares; and any others that are asked for.
 
 words:
-  written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it
+  written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it,
+              and so does the first sign of what a spreadsheet would run
   candidate   a word that is asked for, whether or not it was found
 """
 
@@ -51,6 +52,8 @@ _TYPICAL = (4, 8, 16)
 """Letters of words of which is said how frequent they must be to be found."""
 _SURE = 0.95
 _REMEMBERED = 8
+_FORMULA = re.compile(r"[=\uff1d]|[-+@\uff0b\uff0d\uff20].*[(|!]", re.DOTALL)
+"""What a spreadsheet would run that opens a table of words; names such as @team/core are none."""
 _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
@@ -218,7 +221,9 @@ def _is_word(kind: Text, spelt: str) -> bool:
 
 def word_key(word: str) -> str:
     """A word as a key."""
-    return "".join(each if each.isprintable() and each != "\\" else f"\\u{{{ord(each):x}}}" for each in word)
+    run = _FORMULA.match(word) is not None
+    shown = (each.isprintable() and each != "\\" and not (run and not place) for place, each in enumerate(word))
+    return "".join(each if own else f"\\u{{{ord(each):x}}}" for each, own in zip(word, shown, strict=True))
 
 
 def read(key: str) -> str:
