@@ -106,7 +106,7 @@ STRAITS = (
     Strait("200 calls a second: the floor", server="floor 1", **_PACED, pace=200, calls=0.05),
     Strait("2,000 calls a second", None, 1.2, 0.004, 2.5, **_PACED, pace=2000, calls=0.3),
     Strait("2,000 calls a second: the floor", server="floor 1", **_PACED, pace=2000, calls=0.3),
-    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 3.5, **_PACED, pace=2000, together=20, calls=0.3),
+    Strait("2,000 calls a second, 20 at once", None, 1.2, 0.004, 2.5, **_PACED, pace=2000, together=20, calls=0.3),
     Strait("2,000 calls a second, 20 at once: the floor", server="floor 1", **_PACED, pace=2000, together=20,
            calls=0.3),
     Strait("2,000 calls a second, two loops beside", None, None, None, 5.0, **_PACED, pace=2000, calls=0.3,

@@ -16,6 +16,8 @@ import numpy as np
 from tools.bounded_coverage import HEADING
 from tools.coverage import DEVIATION, Case, Measured, cases, exactly, sampled
 
+from deniable.kinds import Distribution, Tree
+
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
 REPORTS = (100, 1_000, 100_000)
 EPSILONS = ("1", "4")
@@ -72,6 +74,15 @@ What is beyond it moves nothing.
 """
 
 
+START, END = "<!-- levels -->\n", "<!-- end of levels -->\n"
+"""Between these is what `tools/level_statistics.py` has made."""
+
+
+def leveled(case: Case) -> bool:
+    """Whether devices answer one level of a tree."""
+    return isinstance(case.metric.kind, Distribution | Tree)
+
+
 def _long(case: Case, reports: int) -> bool:
     """Whether it takes minutes: vectors are drawn device by device."""
     return reports > 10_000 and case.name.startswith("vector")
@@ -88,7 +99,7 @@ def line(case: Case, reports: int, samples: int) -> tuple[str, str | None]:
     """A line of the table, and one of the table of standard deviations."""
     found, joint, exact = rows_of(case, reports, samples)
     deviation = [row for row in found if row.key == DEVIATION]
-    rows = [row for row in found if row.key != DEVIATION]
+    rows = [row for row in found if row.key != DEVIATION and not row.rough]
     covered, width = [row.covered for row in rows], [row.width for row in rows]
     start = f"| {case.name} | {case.fleet.name} | {reports:,} |"
     own = f"{start} {min(covered):.2%} | {fmean(covered):.2%} | {fmean(width):.3f} | {max(width):.3f} | {joint:.2%} |"
@@ -120,6 +131,8 @@ def page(samples: int) -> Iterator[str]:
         yield "|---|---|---|---|---|---|---|---|---|"
         lines = []
         for case in cases(epsilon):
+            if leveled(case):
+                continue
             for reports in REPORTS:
                 if _long(case, reports) and epsilon != "1":
                     continue
@@ -133,7 +146,9 @@ def page(samples: int) -> Iterator[str]:
     yield SPREAD
     yield "| epsilon | metric | fleet | reports | covered | width |\n|---|---|---|---|---|---|"
     yield from spreads
-    yield "\n" + LIMITS.rstrip("\n")
+    _, start, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    yield "\n" + start + rest.partition(END)[0] + END
+    yield LIMITS.rstrip("\n")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -6,6 +6,8 @@ first used: an application that imports it and has not been asked to collect any
 
 from __future__ import annotations
 
+__version__ = "0.1.0"
+
 TYPE_CHECKING = False  # the module typing is a third of an empty interpreter's start
 if TYPE_CHECKING:
     from typing import Any
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
         UnknownMetricError,
     )
     from deniable.wire.credentials import Credentials
-
-    __version__: str
 
 __all__ = [
     "Accessor",
@@ -82,10 +82,6 @@ _ROOM = {name: room for room, names in _ROOMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version(__name__)
     from importlib import import_module
 
     if name not in _ROOM:

@@ -66,6 +66,18 @@ class Beside(NamedTuple):
     """The file of a name; None where it has problems of its own, a ValueError where it can not be read."""
 
 
+_EXAMPLES = {
+    key: f", such as {key} = {value}"
+    for key, value in {
+        "buckets": "64", "clip": "1.0", "description": '"The dark theme is on"', "dimensions": "8", "epoch": '"1d"',
+        "epsilon": "1.0", "flags": '["search", "export"]', "kind": '"boolean"', "max_items": "2", "name": '"editor"',
+        "norm": '"l2"', "of": '["theme", "platform"]', "owner": '"telemetry@example.org"',
+        "paths": '["europe/france", "asia"]', "range": "[0, 480]", "values": '["light", "dark"]',
+    }.items()
+}  # fmt: skip
+"""What could stand where a key is missing."""
+
+
 class Section:
     """One table of the file, with the problems found so far; taking a key marks it as known."""
 
@@ -91,7 +103,7 @@ class Section:
         self._known.add(key)
         if key not in self._table:
             if default is _REQUIRED:
-                self.wrong(key, "missing")
+                self.wrong(key, f"missing{_EXAMPLES.get(key, '')}")
                 return None
             return default
         try:
@@ -120,8 +132,9 @@ class Section:
         """The file beside the collection that the key names."""
         return self.take(key, self._beside.file)
 
-    def sources(self, takes: Sequence[str]) -> dict[str, Kind] | None:
-        """The kinds of the metrics that the key `of` names, in its order, all of them among those that are taken."""
+    def sources(self, takes: Sequence[str], instead: str = "") -> dict[str, Kind] | None:
+        """The kinds of the metrics that the key `of` names, in its order, all of them among those that are taken; of
+        others it is said what would do `instead`."""
         names = self.take("of", distinct_texts(1, _MOST_SOURCES))
         found: dict[str, Kind] = {}
         for name in names or ():
@@ -131,7 +144,7 @@ class Section:
                 self.wrong("of", str(error))
                 continue
             if kind is not None and kind.name not in takes:
-                self.wrong("of", f"{name!r} is of kind {kind.name}; taken: {', '.join(sorted(takes))}")
+                self.wrong("of", f"{name!r} is of kind {kind.name}; taken: {', '.join(sorted(takes))}{instead}")
             elif kind is not None:
                 found[name] = kind
         return found if names is not None and len(found) == len(names) else None

@@ -5,7 +5,6 @@ words:
   seal      end an epoch: reduce, spend, randomise, queue (see epochs.py)
   round     what the worker, the one background thread, does again and again (see worker.py): it has what was recorded
             written and epochs sealed (keeping.py), and sends what is due (sending.py)
-  misuse    a name, type or value that is wrong: counted, logged once, and raised only if `strict`
   fed       a metric that is answered from what is recorded for others, its sources: nothing is recorded for itself
 
 Threads: every method may be called from any thread. Forks: a child has a client that works, with no part of what the
@@ -18,6 +17,7 @@ A state file that can not be written keeps values in memory while their epoch la
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,20 +26,20 @@ from sqlite3 import Connection
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-from deniable._section import nearest
 from deniable.collection import Collection
 from deniable.device import epochs, losses, outbox, processes, transcript
-from deniable.device.consent import Consent
+from deniable.device.consent import ENVIRONMENT, Consent, of_environment
 from deniable.device.keeping import PATIENCE, Keeper
 from deniable.device.ledger import Charge, charges
+from deniable.device.outlook import UNKNOWN, Outlook, missing, outlook
 from deniable.device.sending import Sender
 from deniable.device.settings import Settings, Status
 from deniable.device.state import BusyError, State, health, start_over
 from deniable.device.transcript import Entry
 from deniable.device.worker import Worker
-from deniable.errors import InvalidValueError, StateError, UnknownMetricError
-from deniable.kinds._values import shown
-from deniable.wire.credentials import Credentials
+from deniable.errors import StateError
+from deniable.mistakes import Mistakes, check_given
+from deniable.wire.credentials import Credentials, check_endpoint
 
 __all__ = ["Client"]
 
@@ -52,6 +52,8 @@ _LOOK_SECONDS = 3600.0
 """The worker looks at the clock at least so often: clocks jump, and machines sleep."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
+
+_FORKED = "a forked process without a state file collects nothing"
 
 
 class _Asked(NamedTuple):
@@ -67,20 +69,27 @@ class _Asked(NamedTuple):
 class Client:
     """Records answers of one device to one collection."""
 
+    _heeds_environment = True
+
     def __init__(
         self,
         collection: Collection,
         *,
         endpoint: str | None = None,
         state: str | Path | None = None,
-        consent: Consent | None = None,
+        consent: Consent | str | None = None,
         segment: Mapping[str, str] | None = None,
         credentials: Credentials | None = None,
         strict: bool = False,
         settings: Settings | None = None,
     ) -> None:
-        if endpoint is not None and state is None:
-            losses.check_forgetful(collection)
+        check_given(collection, settings=(settings, Settings), credentials=(credentials, Credentials))
+        if endpoint is not None:
+            check_endpoint(endpoint)
+            if state is None:
+                losses.check_forgetful(collection)
+        given = None if consent is None else Consent.of(consent)
+        allowed, told = of_environment(os.environ if self._heeds_environment else {})
         self.collection = collection
         """The collection whose metrics this client answers."""
         self._settings = settings = settings or Settings()
@@ -92,13 +101,16 @@ class Client:
             for name, metric in collection.metrics.items()
             if not metric.sources
         }
-        self._said: set[str] = set()
+        self._mistakes = Mistakes(collection, strict, lambda what: self._keeper.count(what))  # noqa: PLW0108 - made later
+        self._say = self._mistakes.say
         self._closed = False
         self._orphan = False
         self._state = State(state, settings.clock, self._say)
         self._begin_anew()
+        self._say(told)
+        self._counted: Mapping[str, int] | None = None  # as the last flush found it; None where nobody could look
         segment_index = self._segment_index(segment or {})
-        self._keeper = Keeper(collection, segment_index, settings, self._state, consent, self._say)
+        self._keeper = Keeper(collection, segment_index, settings, self._state, given, allowed, self._say)
         self._sender = Sender(
             endpoint,
             credentials or Credentials(),
@@ -110,13 +122,17 @@ class Client:
         )
         try:
             self._keeper.change(self._keeper.heed)
+            self._counted = self._state.run(health, PATIENCE)
         except StateError as error:
-            self._keeper.consent = consent or Consent.WITHHELD  # what the file remembers decides once it can be read
+            self._keeper.consent = (given or Consent.WITHHELD).and_(
+                allowed
+            )  # what the file remembers decides once it can be read
             self._fail(error)
         processes.look_after(self)
 
     def _begin_anew(self) -> None:
         self._trouble = ""
+        self._offered = False  # whether something was recorded since the last flush, and not taken
         self._emptied = threading.Condition()
         self._worker = Worker(self._round, self._last_round, self._settings.write_behind)
 
@@ -126,62 +142,92 @@ class Client:
         """Note a value; never waits for disk or network. A mistake is counted and logged once; raised if strict."""
         keeper = self._keeper
         if keeper.consent is Consent.WITHHELD:
+            self._offered = True
             return
         try:
             check, start, merge, ends = self._asked[metric]
         except Exception:  # noqa: BLE001 - no such name, or whatever something else does when it is looked up
-            self._not_asked(metric if type(metric) is str else shown(metric))
+            self._mistakes.unknown(metric, self._asked)
             return
         try:
             state = start(check(value))
         except Exception as error:  # noqa: BLE001 - whatever a value does when it is looked at
-            what = f"a {type(value).__name__} that its kind does not take"
-            known = error if isinstance(error, InvalidValueError) else InvalidValueError(what)
-            self._misuse("invalid value", f"{metric}: {what}", known)
+            self._mistakes.invalid(metric, value, error)
             return
         epoch = int(self._settings.clock() // self.collection.epoch_seconds)
         if epoch >= ends or self._closed or self._orphan or keeper.segment is None:
+            self._offered = True
             return
         keeper.add((metric, epoch), state, merge)
         if not self._worker.wake.is_set():
             self._start()
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """End the epoch for what has been recorded so far, and upload it now; whether it was stored in time.
+        """End the epoch for what has been recorded so far, and upload it now; whether all of it was stored in time.
+
+        It is False where anything that was given to `record` since the flush before is not: refused as a mistake, by
+        the ledger or by the aggregator, not taken without consent, or still waiting. The log says which.
 
         It is about one epoch, the newest that this client has ended. What waits of older ones leaves at moments of
         its own: sent beside the new one, it would be known to come from the same device.
 
-        What is recorded after a flush for a metric that was answered is refused until the next epoch. Long-running
-        applications need no flush: epochs end by themselves.
+        What is recorded later for a metric that was answered is refused until the next epoch. No flush is needed.
         """
-        end = time.monotonic() + timeout
-        clock = self._settings.clock
         try:
-            patience = max(timeout, _LEAST_PATIENCE)
-            self._write(everything=True, patience=patience)
-            epoch = self.collection.epoch_at(clock()) if self._keeper.sealed is None else self._keeper.sealed
-            since = (epoch + 1) * self.collection.epoch_seconds
-            if not self._sends or self._closed:
-                return self._waiting(since) == 0
-            self._state.run(lambda connection: outbox.hurry(connection, self.collection.name, since), patience)
-            with self._emptied:
-                self._worker.hurry()
-                self._start()
-                done = self._emptied.wait_for(lambda: self._waiting(since) == 0, max(0.0, end - time.monotonic()))
-            if not done:
-                self._state.run(lambda connection: outbox.calm(connection, self.collection.name, clock()), patience)
-            return done
+            before = self._state.run(health, PATIENCE) if self._counted is None else self._counted
+            done = self._flush(timeout)
+            self._counted = self._keeper.counts(self._state.run(health, PATIENCE))
         except StateError as error:
             self._fail(error)
             return False
+        lost = missing(before, self._counted)
+        refused, self._keeper.refused = self._keeper.refused, {}
+        offered, self._offered = self._offered, False
+        if done and not lost and not offered:
+            return True
+        if self._sender.endpoint is not None:
+            told = [self._stopped, self._sender.last_error, *map(": ".join, refused.items())]
+            why = [each for each in told if each] or lost or ["a metric has expired" if done else "it waits"]
+            self._say(f"flush: not all that was recorded is stored: {'; '.join(why)}")
+        return False
 
-    def set_consent(self, consent: Consent) -> None:
+    def _flush(self, timeout: float) -> bool:
+        """End the epoch, and upload it; whether nothing of it waits any more."""
+        end = time.monotonic() + timeout
+        clock = self._settings.clock
+        patience = max(timeout, _LEAST_PATIENCE)
+        self._write(everything=True, patience=patience)
+        epoch = self.collection.epoch_at(clock()) if self._keeper.sealed is None else self._keeper.sealed
+        since = (epoch + 1) * self.collection.epoch_seconds
+        if not self._sends or self._closed:
+            return self._waiting(since) == 0
+        self._state.run(lambda connection: outbox.hurry(connection, self.collection.name, since), patience)
+        with self._emptied:
+            self._worker.hurry()
+            self._start()
+            done = self._emptied.wait_for(lambda: self._waiting(since) == 0, max(0.0, end - time.monotonic()))
+        if not done:
+            self._state.run(lambda connection: outbox.calm(connection, self.collection.name, clock()), patience)
+        return done
+
+    @property
+    def _stopped(self) -> str:
+        """Why nothing at all is recorded; empty where it is."""
+        if self._closed:
+            return "the client is closed"
+        if self._keeper.consent is Consent.WITHHELD:
+            return f"consent is withheld: Client.set_consent() says another word, unless {ENVIRONMENT} withholds it"
+        if self._orphan:
+            return _FORKED
+        return self._trouble if self._keeper.segment is None else ""
+
+    def set_consent(self, consent: Consent | str) -> None:
         """Change what the person has agreed to, for now and for every start to come.
 
         Withholding erases at once what was recorded and what was not sent. The ledger and what has been answered
         before stay on the device: otherwise coming back would be a way to ask again and again.
         """
+        consent = Consent.of(consent)
         try:
             self._keeper.agree(consent)
             if consent is Consent.WITHHELD:
@@ -218,12 +264,18 @@ class Client:
         return self._look(transcript.entries, [])
 
     def status(self) -> Status:
-        """How the client is doing: consent, trouble, what waits, and what has happened how often."""
-        counts = self._keeper.counts(self._look(health, {}))
-        waiting = self._look(lambda connection: outbox.waiting(connection, self.collection.name)[0], 0)
-        now = self._settings.clock()
+        """How the client is doing: consent, trouble, what waits and until when, and what has happened how often."""
+        now, keeper = self._settings.clock(), self._keeper
+        unwritten, counts = keeper.recorded, keeper.counts(self._look(health, {}))
+        seen: Outlook = self._look(lambda connection: outlook(connection, self.collection, now), UNKNOWN)
         trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
-        return Status(self._keeper.consent, trouble, waiting, counts)
+        recorded = tuple(sorted({*seen.recorded, *unwritten}))
+        ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
+        leaves = (ends if seen.due is None else max(now, seen.due)) if self._sends and not self._closed else None
+        unanswered = dict.fromkeys(self.collection.metrics, self._stopped) if self._stopped else seen.unanswered
+        return Status(
+            keeper.consent, trouble, seen.waiting, counts, recorded, leaves, self._sender.last_error, unanswered
+        )
 
     def close(self, timeout: float | None = None) -> None:
         """Write what was recorded and stop; waits at most this long, and for an upload under way no longer."""
@@ -260,37 +312,11 @@ class Client:
             self._say(self._trouble)
             return None
 
-    def _not_asked(self, name: str) -> None:
-        """Nothing is recorded for a name that the collection does not have, or that is answered from others."""
-        known = self.collection.metrics.get(name)
-        if known is not None:
-            hint = f"{name} is answered from what is recorded for {' and '.join(known.kind.of)}, not for itself"
-            self._misuse("invalid value", hint, InvalidValueError(hint))
-            return
-        close = nearest(name, self._asked)
-        hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
-        self._misuse("unknown metric", hint, UnknownMetricError(name, close))
-
-    def _misuse(self, what: str, hint: str, error: Exception) -> None:
-        """Count a mistake and log it once, or raise it; the error says what was recorded, and the log does not."""
-        if self._strict:
-            raise error
-        self._keeper.count(what)
-        if what not in self._said:
-            self._said.add(what)
-            _log.warning("deniable: %s (strict=True raises it; further ones are only counted)", hint)
-
     def _fail(self, error: StateError) -> None:
         self._trouble = str(error)
         if self._strict and not self._worker.here and not isinstance(error, BusyError):
             raise error
         self._say(f"{error}: values stay in memory while their epoch lasts, and nothing is answered")
-
-    def _say(self, advice: str) -> None:
-        """Log a piece of advice, once in the life of the client."""
-        if advice and advice not in self._said:
-            self._said.add(advice)
-            _log.warning("deniable: %s", advice)
 
     # What happens behind it.
 
@@ -328,9 +354,8 @@ class Client:
         """Telemetry must never end with an application's surprise."""
         if isinstance(error, StateError):
             self._fail(error)
-        elif "failed" not in self._said:
-            self._said.add("failed")
-            _log.error("deniable: the worker failed; it goes on in a minute", exc_info=error)
+        else:
+            self._mistakes.survive(error)
 
     def _write(self, *, everything: bool = False, patience: float = 10.0) -> None:
         """Move what was recorded into the file, and seal the epochs that have ended, or all of them."""
@@ -371,4 +396,4 @@ class Client:
         self._state.after_fork_in_child()
         if self._state.path is None:
             self._orphan = True
-            self._trouble = "a forked process without a state file collects nothing"
+            self._trouble = _FORKED

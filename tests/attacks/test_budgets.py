@@ -216,7 +216,7 @@ def test_a_no_that_is_lost_is_no_yes(tmp_path: Path, word: str) -> None:
             assert "set_consent" in device.status().trouble
             clock.now += DAY
             device.record("m", True)
-            assert device.flush(0.1)
+            assert not device.flush(0.1), "what was recorded was not taken"
             assert device.ledger() == []
     with client(path, asking(budget=""), clock) as device:
         if word == "the person's":

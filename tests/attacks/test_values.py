@@ -23,7 +23,7 @@ from deniable import Collection, CollectionError, InvalidValueError, Metric, Unk
 from deniable.kinds import Count, Number
 from deniable.kinds.count import MOST
 from deniable.mechanisms import Laplace
-from deniable.payload import Bitmap
+from deniable.payload import Bitmap, Codeword, Shape
 from deniable.randomness import WORD, word
 from deniable.testing import TestClient
 from planning.everything import EVERYTHING
@@ -159,7 +159,7 @@ def test_what_is_not_taken_raises_its_error_and_changes_nothing(name: str) -> No
 def test_a_name_that_is_none_is_an_unknown_metric(strict: bool) -> None:
     """Whatever it does when it is looked up; an application that is not strict notices nothing."""
     client = TestClient(EVERYTHING)
-    client._strict = strict
+    client._mistakes._strict = strict
     for metric in (None, 5, b"yes", Unhashable("yes"), Raising("yes"), Claimed(), "x" * 1_000_000, ["yes"], math.nan):
         if strict:
             with pytest.raises(UnknownMetricError):
@@ -200,9 +200,14 @@ def test_any_value_is_taken_or_refused_by_name(value: Any, listed: bool, name: s
 
 def within(metric: Metric, payload: int) -> bool:
     """Whether some column of the metric has the payload."""
-    shapes = [column.shape for column in metric.columns]
-    return any(0 <= payload < (1 << 32 * shape.size if shape.wide or isinstance(shape, Bitmap) else shape.size)
-               for shape in shapes)  # fmt: skip
+    return any(0 <= payload < payloads(column.shape) for column in metric.columns)
+
+
+def payloads(shape: Shape) -> int:
+    """How many a shape has."""
+    if isinstance(shape, Codeword):
+        return shape.seeds * shape.codewords
+    return 1 << 32 * shape.size if shape.wide or isinstance(shape, Bitmap) else shape.size
 
 
 EVENTS = Count(None, "event")

@@ -109,7 +109,7 @@ def test_values_that_can_not_be_written_do_not_outlive_their_epoch(tmp_path: Pat
     device.record("minutes", 40)
     clock.now += HOUR
     assert not device.flush(0.1)
-    assert device._keeper._recorded == {}
+    soon(lambda: not device._keeper._recorded)
     assert device.status().counts == {"lost before they were written": 1}
     device.close()
 

@@ -79,7 +79,7 @@ def test_a_refusal_that_is_final_drops_the_batch() -> None:
 
     with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
-        assert device.flush(PATIENCE)
+        assert not device.flush(PATIENCE)
         assert device.status().counts == {"answered": 1, "rejected": 1}
         assert [entry.fate for entry in device.transcript()] == ["refused"]
     assert len(endpoint.requests) == 1

@@ -24,8 +24,8 @@ def tree(buckets: int) -> Distribution:
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ("buckets = 10\nepsilon = 1", "one.range: missing"),
-        ("range = [0, 1]\nepsilon = 1", "one.buckets: missing"),
+        ("buckets = 10\nepsilon = 1", "one.range: missing, such as range = [0, 480]"),
+        ("range = [0, 1]\nepsilon = 1", "one.buckets: missing, such as buckets = 64"),
         ("range = [1, 0]\nbuckets = 4\nepsilon = 1", "one.range: must go up: 1 is not below 0"),
         ("range = [0, 1]\nbuckets = 1\nepsilon = 1", "one.buckets: must be a whole number from 2 to 4096, not 1"),
         (

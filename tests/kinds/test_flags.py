@@ -63,7 +63,7 @@ def test_each_flag_for_itself_costs_the_sum(written: str, total: Fraction | None
 
 def test_what_flags_cost_is_given_once() -> None:
     """Epsilon or per_flag_epsilon, not both and not neither; what is wrong is named by its own key."""
-    assert refused("flags", THREE) == ["one.epsilon: missing"]
+    assert refused("flags", THREE) == ["one.epsilon: missing, such as epsilon = 1.0"]
     assert refused("flags", THREE + "epsilon = 1.0\nper_flag_epsilon = 0.5") == [
         "one.per_flag_epsilon: takes the place of epsilon: give one of the two"
     ]

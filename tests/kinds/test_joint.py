@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
 
 import pytest
 
-from deniable import Collection, InvalidValueError
+from deniable import Collection, Epsilon, InvalidValueError
 from deniable.kinds import Joint
 from deniable.kinds.joint import joined, parted
-from deniable.mechanisms import Mechanism, Memoized, MemoizedSubset
+from deniable.mechanisms import Mechanism, Memoized, MemoizedSubset, choose
 from deniable.randomness import WORD
 from support.asked import ONCE, refused
 from support.joints import joint, recorded, sources
 
 TWO = {"theme": 2, "platform": 3}
 THREE = {"theme": 2, "platform": 3, "mood": 4}
+
+INSTEAD = "; of a quantity record the range that it is in as an ordinal, of flags each as a boolean"
 
 
 def kind(metric_sizes: dict[str, int] = TWO, more: str = "") -> Joint:
@@ -76,7 +79,7 @@ def test_a_pair_is_drawn_evenly_whatever_the_value() -> None:
     [
         ('of = ["theme"]', "one.of: takes two metrics or more: what is recorded for one, that one says"),
         ('of = ["theme", "moods"]', "one.of: there is no metric 'moods'; did you mean 'mood'?"),
-        ('of = ["theme", "age"]', "one.of: 'age' is of kind number; taken: boolean, category, ordinal"),
+        ('of = ["theme", "age"]', f"one.of: 'age' is of kind number; taken: boolean, category, ordinal{INSTEAD}"),
         ('of = ["theme", "mood"]\npairs = "platform"',
          "one.pairs: is the target, one of the metrics in `of`; known: mood, theme"),
         ('of = ["theme", "mood"]\nmechanism = "projective_geometry"',
@@ -144,3 +147,10 @@ def test_the_target_and_the_sources_are_part_of_what_is_asked() -> None:
     head = '[collection]\nname = "one"\nepoch = "1d"\nowner = "a"\n[budget]\nepoch = 9\n[metrics.one]\n'
     own = f'{head}kind = "joint"\ndescription = "d"\nepsilon = 1\n'
     assert len({Collection.loads(own + text).digest for text in texts}) == len(texts)
+
+
+def test_one_pair_at_all_of_epsilon_is_worth_ten_at_a_tenth_each() -> None:
+    """Ten features of four values and a target of two: a cell's variance is ten times smaller, though a tenth of the
+    devices answer a pair."""
+    pair, tenth = (choose(Epsilon.of(epsilon), 8, "auto").variance for epsilon in (1, Decimal("0.1")))
+    assert 9 < tenth / (10 * pair) < 12

@@ -40,8 +40,8 @@ def test_the_order_is_part_of_the_question() -> None:
     ("value", "says"),
     [
         ("Often", "not one of the 4 values of this ordinal: 'Often'; did you mean 'often'?"),
-        ("xyzzy", "not one of the 4 values of this ordinal: 'xyzzy'$"),
-        (2, "not one of the 4 values of this ordinal: 2$"),
+        ("xyzzy", "not one of the 4 values of this ordinal: 'xyzzy'; known: never, seldom, often, always$"),
+        (2, "not one of the 4 values of this ordinal: 2; known: never, seldom, often, always$"),
     ],
 )
 def test_other_values_are_not_taken(value: object, says: str) -> None:

@@ -71,14 +71,16 @@ def test_other_values_are_not_taken(value: object, says: str) -> None:
 
 def test_what_can_not_be_asked() -> None:
     """No limit, one beyond the values, none of the values, points that are remembered."""
-    assert refused("set", SIX + "epsilon = 1.0") == ["one.max_items: missing"]
+    assert refused("set", SIX + "epsilon = 1.0") == ["one.max_items: missing, such as max_items = 2"]
     assert refused("set", SIX + "max_items = 7\nepsilon = 1.0") == [
         "one.max_items: must be a whole number from 1 to 6, not 7"
     ]
     assert refused("set", SIX + "max_items = 0\nepsilon = 1.0") == [
         "one.max_items: must be a whole number from 1 to 6, not 0"
     ]
-    assert refused("set", "max_items = 2\nepsilon = 1.0") == ["one.values: missing"]
+    assert refused("set", "max_items = 2\nepsilon = 1.0") == [
+        'one.values: missing, such as values = ["light", "dark"]'
+    ]
     points = 'max_items = 2\nepsilon = 1.0\nmemoize = true\nmechanism = "projective_geometry"'
     assert refused("set", SIX + points) == [f"one: a set by projective_geometry {ONCE}"]
     with pytest.raises(ValueError, match="of 2 values a set has 1 to 2"):

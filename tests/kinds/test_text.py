@@ -143,6 +143,13 @@ def test_what_is_no_word_is_refused() -> None:
             kind().check(given)
 
 
+def test_what_is_read_of_any_bits_is_a_word_or_is_known_not_to_be() -> None:
+    """Blanks, other ways to write a character, more bytes: decoding comes by all of them, and none is an error."""
+    own = kind("max_bytes = 4")
+    for text in ("", " ", "\t", "a  b", "e\u0301", "abcde", "\x1b", "ab"):
+        assert own.is_word(text) == (text in {"\x1b", "ab"})
+
+
 def test_what_the_file_can_not_say() -> None:
     """Another normal form, too many bytes, a memory."""
     assert refused("text", 'epsilon = 1\nnormalize = "nfd"') == [

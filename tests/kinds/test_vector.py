@@ -176,9 +176,9 @@ def test_what_can_not_be_asked() -> None:
     assert refused("vector", L1.replace("clip = 1.5", "clip = 0")) == ["one.clip: must be greater than 0, not 0"]
     assert refused("vector", L1.replace('"l1"', '"l3"')) == ["one.norm: unknown word 'l3'; known: l1, l2"]
     assert refused("vector", "epsilon = 1.0") == [
-        "one.dimensions: missing",
-        "one.clip: missing",
-        "one.norm: missing",
+        "one.dimensions: missing, such as dimensions = 8",
+        "one.clip: missing, such as clip = 1.0",
+        'one.norm: missing, such as norm = "l2"',
     ]
     tiny = LAPLACE.replace("dimensions = 3", "dimensions = 4096").replace("1.0", "0.001")
     assert refused("vector", tiny.replace('mechanism = "vector_laplace"', "")) == []  # codewords fit

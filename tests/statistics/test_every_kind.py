@@ -87,33 +87,34 @@ FEW = 16
 """Far devices that make a fleet's variance: of fewer a few reports more or less decide."""
 
 
-def widest(pair: Pair, reports: int) -> float:
+def widest(case: Case, reports: int) -> float:
     """How many times the ideal a width may be.
 
     Where only sums and sums of squares are known (Laplace noise), a fleet that keeps far below its range looks like
     one of which a few devices are at the far end. What is ideal for the former holds 88% of the time for the latter:
-    of a thousand devices with 0 to 20 events out of 100, for those of which all but three have twenty.
+    of a thousand devices with 0 to 20 events out of 100, for those of which all but three have twenty. The fewer
+    these are, the more it takes: with four and a half 1.25, with two 1.38 (400 samples at epsilon 4).
     """
-    found = [1.0]
-    for case in pair:
-        mechanism, kind = case.metric.columns[0].mechanism, case.metric.kind
-        if isinstance(mechanism, Laplace) and isinstance(kind, Quantity):
-            high = kind.ends[1]
-            values = np.repeat(np.asarray(case.fleet.values, dtype=np.float64), case.fleet.devices)
-            far = reports * float(values.var()) / (high - float(values.mean())) ** 2
-            found.append(far / FEW)
-    return 1.05 if min(found) >= 1 else 1.4
+    mechanism, kind = case.metric.columns[0].mechanism, case.metric.kind
+    if not (isinstance(mechanism, Laplace) and isinstance(kind, Quantity)):
+        return 1.05
+    values = np.repeat(np.asarray(case.fleet.values, dtype=np.float64), case.fleet.devices)
+    far = reports * float(values.var()) / (kind.ends[1] - float(values.mean())) ** 2
+    return 1.05 if far >= FEW else 1.05 + 0.47 / math.sqrt(far)
 
 
-def check(found: list[Measured], reports: int, samples: int = 0, most: float = 1.05) -> None:
-    """The bounds: on every row; on the mean of the rows of both fleets but for rough ones, and from 1,000 reports on
-    on the widths."""
+def check(found: list[Measured], samples: int = 0) -> None:
+    """How often intervals hold: those of every row, and on average those of both fleets but for rough ones."""
     rows = [row for row in found if row.key != DEVIATION and not row.rough]
     mean = fmean(row.covered for row in rows)
     assert min(row.covered for row in found) >= 0.935 - slack(samples, 0.935), found
     assert 0.945 - slack(samples, 0.945) <= mean <= 0.975 + slack(samples, 0.975), found
-    if reports >= 1_000:
-        assert max(row.width for row in rows) <= most, found
+
+
+def check_widths(found: list[Measured], case: Case, reports: int) -> None:
+    """That of every row, from 1,000 reports on."""
+    rows = [row for row in found if row.key != DEVIATION and not row.rough]
+    assert reports < 1_000 or max(row.width for row in rows) <= widest(case, reports), found
 
 
 def test_every_kind_is_measured() -> None:
@@ -135,7 +136,9 @@ def test_counted_rows_hold_exactly(pair: Pair, reports: int) -> None:
     more, as `estimators/_intervals.py` says.
     """
     found = [exactly(case, reports) or [] for case in pair]
-    check(found[0] + found[1], reports)
+    check(found[0] + found[1])
+    for case, rows in zip(pair, found, strict=True):
+        check_widths(rows, case, reports)
 
 
 def held(pair: Pair, reports: int, samples: int) -> None:
@@ -144,8 +147,9 @@ def held(pair: Pair, reports: int, samples: int) -> None:
     for case in pair:
         rows, joint = sampled(case, reports, samples, np.random.default_rng(reports))
         assert joint >= 0.945 - slack(samples, 0.945)
+        check_widths(rows, case, reports)
         found += rows
-    check(found, reports, samples, widest(pair, reports))
+    check(found, samples)
 
 
 def is_vector(pair: Pair) -> bool:
@@ -169,7 +173,6 @@ def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
 
     Of few reports, and of as many as samples can be drawn of; those between are sampled in the deep version.
     """
-    rows: list[Measured] = []
     for case in pair:
         samples, answers = endless(case, reports, np.random.default_rng(reports)), list[Estimate]()
         claims = [Claim(0.945, 0.86, 1e-9, 0.03, entries=range(1)), Claim(0.935, 0.86, 1e-9, 0.03)]
@@ -177,9 +180,7 @@ def test_other_rows_hold_in_samples(pair: Pair, reports: int) -> None:
         if reports >= 1_000:
             fewest = SHORT if len(case.metric.columns) > 1 else LOOK  # samples have to say how far estimates spread
             answers += [linear(case.metric, next(samples)) for _ in range(len(answers), fewest)]
-            rows += widths(case, reports, answers)
-    if rows:
-        assert max(row.width for row in rows if row.key != DEVIATION and not row.rough) <= widest(pair, reports), rows
+            check_widths(widths(case, reports, answers), case, reports)
 
 
 def holding(

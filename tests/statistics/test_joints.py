@@ -13,8 +13,11 @@ import pytest
 from scipy import stats
 from tools.joint_statistics import CASES, Setting, measured
 
-from deniable_aggregator.answers import answer
-from support.joints import associated, exactly, joint
+from deniable_aggregator.analysis.windows import windowed
+from deniable_aggregator.answers import Target, answer, truth
+from deniable_aggregator.planning.population import Population
+from deniable_aggregator.planning.simulate import simulate
+from support.joints import associated, exactly, joint, recorded
 
 SAMPLES = 200
 KOLMOGOROV = 2.7
@@ -44,7 +47,7 @@ def test_coverage_is_94_to_96_and_a_half_percent(setting: Setting) -> None:
     found = measured(setting, 4_000, 4)
     for series, rates in found.covered.items():
         edge = series == "association" and (not setting.follows or len(rates) > 1)
-        assert 0.94 <= float(np.mean(rates)) <= (0.985 if edge else 0.97), series
+        assert 0.94 <= float(np.mean(rates)) <= (0.985 if edge else 0.965), series
 
 
 def test_independent_sources_have_p_values_that_are_as_likely_as_each_other() -> None:
@@ -70,3 +73,23 @@ def test_the_table_of_one_answer_is_that_of_pairs() -> None:
         rows = {row.key: row for row in answer(metric, exactly(metric, shares)).series[3].rows}
         key = "platform / theme" if "platform" in more else "theme / platform"
         assert rows[key].value == pytest.approx(0.4287, abs=1e-3)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("more", ["", 'pairs = "theme"'])
+def test_windows_of_the_same_devices_hold(more: str) -> None:
+    """3,000 devices that report in each of six epochs: what they have is drawn once, and intervals account for
+    it, as if each epoch's reports were no more than one epoch's are worth."""
+    sizes = {"theme": 2, "platform": 3, "mood": 2}
+    metric, generator = joint(sizes, 6, more), np.random.default_rng(5)
+    shares = np.multiply.outer(associated([6, 4], [5, 3, 2], 0.4), [0.6, 0.4])
+    values = recorded(metric)
+    known = truth(metric, Population(values, np.repeat(np.arange(12), np.rint(shares.ravel() * 10_000).astype(int))))
+    held: dict[str, list[bool]] = {}
+    for _ in range(300):
+        people = Population(values, generator.choice(12, size=3_000, p=shares.ravel() / shares.sum()))
+        epochs = [simulate(metric, people, generator) for _ in range(6)]
+        for where, row in windowed(metric, epochs, 0.95, Target.POPULATION).estimate.by_id.items():
+            if where in known:
+                held.setdefault(where.series, []).append(row.low <= known[where] <= row.high)
+    assert all(float(np.mean(own)) >= 0.94 for own in held.values()), {key: np.mean(own) for key, own in held.items()}

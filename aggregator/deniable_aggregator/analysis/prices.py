@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import combines, effort, headings, row_count, searching
+from deniable_aggregator.answers import combines, combining, effort, headings, row_count, searching
 
 __all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling", "told"]
 
@@ -32,8 +32,8 @@ _ESTIMATE = 10_000
 _ESTIMATE_COLUMN = 2_000
 _ESTIMATE_ROW = 100
 """To turn counters into estimates and intervals, once, and to make consistent rows of them."""
-_COMBINE_COLUMN, _COMBINE_COUNTER = 12_000, 25
-"""To make one answer out of columns that belong together, as the levels of a tree do, besides."""
+_COMBINE_COLUMN = 12_000
+"""To make one answer out of columns that belong together, as the levels of a tree do, besides what counters take."""
 _ROW = 3_000
 """To put one row into words, and into a message."""
 _LEVEL = 1.05
@@ -60,7 +60,7 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
     one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows + effort(metric)
     if combines(metric):
         counters = sum(column.shape.counters for column in metric.columns)
-        one += _COMBINE_COLUMN * columns + _COMBINE_COUNTER * counters
+        one += _COMBINE_COLUMN * columns + combining(metric) * counters
     levels = min(rows, _MOST_LEVELS, math.ceil(math.log(epochs) / math.log(_LEVEL)))
     return one if epochs == 1 else one * (2 + levels)
 
@@ -95,6 +95,8 @@ class Price:
     """So many answers differ in nothing but their segment."""
     asked: int = 0
     """Each has so many rows besides."""
+    finds: bool = True
+    """Words and the like are looked for, where rows depend on what was reported."""
     joined: int = 1
     """So many versions of the collection are added."""
 
@@ -161,6 +163,6 @@ class Price:
             telling(metric, self.rows) + told(self.asked),
         )
         if self.apart:
-            return read + epochs * (estimating(metric) + searching(metric) + tell)
-        answers = self.times * (estimating(metric, epochs) + searching(metric) + tell)
+            return read + epochs * (estimating(metric) + self.finds * searching(metric) + tell)
+        answers = self.times * (estimating(metric, epochs) + self.finds * searching(metric) + tell)
         return read + answers + trend * estimating(metric)

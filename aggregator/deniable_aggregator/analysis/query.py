@@ -26,7 +26,7 @@ from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview,
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed, added
-from deniable_aggregator.answers import Estimate, RowId, Series, Target, answer, by_size, consistent, leading
+from deniable_aggregator.answers import Estimate, RowId, Target, answer, by_size, consistent, leading
 from deniable_aggregator.store import Store
 
 __all__ = ["Analyst", "Truth", "analyst_of", "chosen"]
@@ -322,7 +322,7 @@ def chosen(metric: Metric, whole: Estimate, query: Query) -> tuple[Estimate, lis
         counts.append(len(pairs))
         if query.rows and len(pairs) > query.rows and not own.heading.ordered:
             pairs = sorted(pairs, key=lambda pair: by_size(pair[0]))[: query.rows]
-        series.append(Series(own.heading, tuple(row for row, _ in pairs)))
+        series.append(replace(own, rows=tuple(row for row, _ in pairs)))
         fits += [fit for _, fit in pairs]
     return replace(whole, series=tuple(series)), fits, counts
 

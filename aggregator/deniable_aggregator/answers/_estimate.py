@@ -96,6 +96,8 @@ class Series:
 
     heading: Heading
     rows: tuple[Row, ...]
+    least: float | None = None
+    """Of rows that are found by what was reported: about how much one must have to be found nearly always."""
 
 
 Keys = Mapping[str, Sequence[str]]

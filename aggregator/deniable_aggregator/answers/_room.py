@@ -32,6 +32,8 @@ class Room(ABC):
     combines: ClassVar[bool] = False
     """Whether a row is made of all columns, where there are several; else each is of one column's reports."""
 
+    combining: ClassVar[int] = 25
+    """Where a row is made of all columns, what each of their counters takes, counted in counters as prices are."""
     searching: ClassVar[int] = 0
     """What it takes to find its rows, where these depend on what was reported, counted in counters as prices are."""
 

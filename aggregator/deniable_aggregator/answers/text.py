@@ -13,8 +13,8 @@ import math
 import re
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -50,6 +50,7 @@ MOST_WORDS = 500
 _HEADINGS = tuple(Heading(name, Measure.SHARE) for name in (SHARES, _LONG, CANDIDATES))
 _TYPICAL = (4, 8, 16)
 """Letters of words of which is said how frequent they must be to be found."""
+_MIDDLE = 8
 _SURE = 0.95
 _REMEMBERED = 8
 _FORMULA = re.compile(r"[=\uff1d]|[-+@\uff0b\uff0d\uff20].*[(|!]", re.DOTALL)
@@ -63,7 +64,7 @@ class TextRoom(Room):
     kind = Text
     view = "text"
     combines = True
-    searching = 50_000_000
+    combining, searching = 5, 50_000_000
 
     def __init__(self) -> None:
         self._remembered: OrderedDict[bytes, tuple[Found, ...]] = OrderedDict()
@@ -76,6 +77,14 @@ class TextRoom(Room):
         """With the words that are found."""
         cells = _cells(metric, counters)
         return _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+
+    def only(
+        self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
+    ) -> Estimate:
+        """Without looking for words that are not told."""
+        if SHARES in names:
+            return self.answer(metric, counters, confidence, target)
+        return _estimate(metric, Listed(_cells(metric, counters), ()), (), confidence, target)
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
         """With the words that were found elsewhere, and some that are asked for."""
@@ -119,7 +128,7 @@ class TextRoom(Room):
         key = state.digest()
         found = self._remembered.pop(key, None)
         if found is None:
-            found = tuple(discovered(cells, kind.code, partial(_is_word, kind))[:MOST_WORDS])
+            found = tuple(discovered(cells, kind.code, kind.is_word)[:MOST_WORDS])
         self._remembered[key] = found
         while len(self._remembered) > _REMEMBERED:
             self._remembered.popitem(last=False)
@@ -135,7 +144,11 @@ def _estimate(
     else:
         rows = {_LONG: [_unknown(_LONG)], CANDIDATES: [_unknown(key) for key in candidates]}
         rows[SHARES] = [_unknown(word_key(each.word)) for each in listed.found]
-    series = tuple(Series(heading, tuple(rows[heading.name])) for heading in _HEADINGS)
+    least = _least(_kind(metric), listed.cells, _MIDDLE) if reports else 1.0
+    series = tuple(
+        Series(heading, tuple(rows[heading.name]), min(least, 1.0) if heading.name == SHARES else None)
+        for heading in _HEADINGS
+    )
     note = _note(_kind(metric), listed) if reports else ""
     return Estimate(metric.name, reports, series, confidence, target, note=note)
 
@@ -177,13 +190,18 @@ def _unknown(key: str) -> Row:
 def _note(kind: Text, listed: Listed) -> str:
     """How much of the fleet has one of the words that are found, and from which share on words are found."""
     total = float(listed.solved.clip(0).sum())
-    shares = [seen_from(listed.cells, kind.code.of("e" * letters), _SURE) for letters in _TYPICAL]
+    shares = [_least(kind, listed.cells, letters) for letters in _TYPICAL]
     told = [f"{share:.2%}" if share < 1 else "more than all devices" for share in shares]
     return (
         f"the words that are found are those of about {total:.1%} of the devices, and one "
         f"in {1 / FALSE:.0f} of them may be false; words of {_listed(_TYPICAL)} letters are found nearly always "
         f"where {_listed(told)} of the devices have them"
     )
+
+
+def _least(kind: Text, cells: Cells, letters: int) -> float:
+    """The share from which on words of so many letters are found nearly always."""
+    return seen_from(cells, kind.code.of("e" * letters), _SURE)
 
 
 def _listed(each: Sequence[Any]) -> str:
@@ -212,11 +230,6 @@ def _coded(kind: Text, word: str) -> tuple[int, ...] | None:
     """The cells of a word of no more bytes than its kind takes: no longer one is remembered."""
     found = kind.imprint(word)
     return None if found is None else found.cells
-
-
-def _is_word(kind: Text, spelt: str) -> bool:
-    """Whether a device can have what a code spells: some codes are of blanks alone, or of another form of a word."""
-    return bool(spelt) and kind.word(spelt) == spelt and len(spelt.encode()) <= kind.max_bytes
 
 
 def word_key(word: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable import Credentials
+from deniable.wire.credentials import check_endpoint
 from deniable_aggregator.commands._command import ENDPOINT, Parser, UsageError, positive
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ __all__ = ["add_asking", "credentials", "numbers", "pairs", "write"]
 
 def add_asking(parser: Parser) -> None:
     """Which aggregator is asked for which collection, and the form of what it says."""
-    parser.add_argument("--endpoint", default=ENDPOINT, help="the aggregator (%(default)s)")
+    parser.add_argument("--endpoint", default=ENDPOINT, type=_endpoint, help="the aggregator (%(default)s)")
     parser.add_argument("--collection", default="", help="name or digest; needed where there are several")
     parser.add_argument("--last", type=positive, default=1, metavar="N", help="add up the last N epochs (1)")
     parser.add_argument("--last-epoch", type=positive, metavar="EPOCH", help="and end with this one (the newest)")
@@ -32,6 +33,14 @@ def add_asking(parser: Parser) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
     parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="speak TLS, and trust these certificates (PEM)")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="a bearer token that is good for reading")
+
+
+def _endpoint(text: str) -> str:
+    try:
+        check_endpoint(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("endpoint: ")) from None
+    return text
 
 
 def pairs(option: str, texts: Iterable[str], example: str) -> dict[str, str]:

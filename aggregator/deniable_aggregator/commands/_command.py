@@ -30,10 +30,9 @@ def command(commands: Any, name: str, run: Callable[[Any], int | None], what: st
 
 
 def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, a whole number, not {text!r}")
+    return int(text)
 
 
 def add_http(parser: Parser) -> None:

@@ -51,11 +51,11 @@ class FlushSettings:
     most_batches: int = 1000
     """A flush of so many batches is full."""
     most_bytes: int = 4 << 20
-    """A flush of so many bytes of rows is full; of codewords what they are made into counts."""
+    """A flush of so many bytes of rows is full."""
     most_waiting: int = 20_000
     """So many batches may wait; further ones are refused."""
     most_waiting_bytes: int = 64 << 20
-    """So many bytes, counted so, may wait; further batches are refused."""
+    """So many bytes of rows may wait; further batches are refused."""
 
     def __post_init__(self) -> None:
         if self.interval < 0 or min(self.most_batches, self.most_bytes) < 1:
@@ -246,12 +246,11 @@ class Batcher:
         """A ticket for the outcome; or a refusal, when too much is waiting."""
         if self._draining:
             return DRAINING
-        size = len(batch.rows) + batch.table.made(batch.rows)
+        size = len(batch.rows) + batch.table.made
         if batch.wide_rows:
             size += sum(len(payload) for _, payload in batch.wide_rows)
         stats, settings = self._stats, self._settings
-        most = max(settings.most_waiting_bytes, size)  # one batch has room, however large
-        if stats.waiting >= settings.most_waiting or self._waiting_bytes + size > most:
+        if stats.waiting >= settings.most_waiting or self._waiting_bytes + size > settings.most_waiting_bytes:
             return BUSY
         stats.waiting += 1
         self._waiting_bytes += size

@@ -35,8 +35,6 @@ __all__ = ["ROW_BYTES", "Batch", "Lookup", "Rows", "faults"]
 ROW_BYTES = 8
 """The length of a row."""
 
-_COUNTER_BYTES = 8
-
 _MOST_FAULTS = 8
 """A device is told no more faults of one batch than this."""
 
@@ -48,6 +46,8 @@ _LIMB = (1 << 32) - 1
 _FEW_SLOTS = 1 << 15
 """So many slots are added up faster in an array of all of them (measured: up to 50,000) than by sorting."""
 
+_ENTRY_BYTES = 4
+"""Of a vector that is sent."""
 _NOBODY = np.zeros(0, dtype=np.int64)
 
 
@@ -58,7 +58,9 @@ class Lookup:
         self.layout = layout
         self.codewords = [column for column, (_, shape) in enumerate(layout.columns) if isinstance(shape, Codeword)]
         """The columns of that shape: of most layouts none."""
-        self._made = {column: _COUNTER_BYTES * layout.columns[column][1].counters for column in self.codewords}
+        self.made = sum(_ENTRY_BYTES * shape.size for _, shape in layout.columns if isinstance(shape, Codeword))
+        """The bytes that a batch's codewords would have if they were sent: as long as it takes to make them, as many
+        batches may wait, and be flushed together."""
         self.notes = None if self.codewords else notes_of(layout)
         """The same for one row at a time; None where a row can add thousands of numbers."""
         self.shapes: tuple[Shape | None, ...] = (*(shape for _, shape in layout.columns), None)
@@ -92,14 +94,6 @@ class Lookup:
         self.starts = np.cumsum(self.sizes) - self.sizes
         """The first slot of each column."""
         self._raw, self._counter = _NOBODY, _NOBODY
-
-    def made(self, rows: bytes) -> int:
-        """The bytes of the counters that codewords of a batch's rows are made into: eight bytes become 64 KiB, and
-        where flushes were measured by rows alone, a full one took gigabytes."""
-        if not self.codewords:
-            return 0
-        columns = zip(rows[6::ROW_BYTES], rows[7::ROW_BYTES], strict=True)
-        return sum([self._made.get(low | high << 8, 0) for low, high in columns])
 
     def flat(self, groups: int) -> tuple[IntArray, IntArray]:
         """The column of each slot, counted through so many groups, and its number in that column."""

@@ -133,6 +133,7 @@ _HEAD = """\
 name = "{name}"                          # a-z, 0-9 and _
 epoch = "1d"                            # how often a device answers: 1h, 1d or 7d
 owner = "telemetry@example.org"         # who asks: people are shown it
+version = 1                             # a greater one with every change that devices get: docs/changing.md
 
 [budget]
 epoch = {epoch}                             # what a device may spend in an epoch: the sum of the epsilons below

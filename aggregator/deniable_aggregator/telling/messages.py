@@ -92,7 +92,10 @@ def _series_messages(found: Answer) -> Iterator[pb.Series]:
         consistent = found.consistent[place:until]
         truth = found.truth[place:until] if found.truth else [math.nan] * len(series.rows)
         rows = [_row_message(series, *own) for own in zip(series.rows, consistent, truth, strict=True)]
-        yield pb.Series(heading=heading_message(series.heading), rows=rows, row_count=count)
+        least = series.least
+        words = "" if least is None else text(least, series.heading.measure, decimals(series.heading))
+        heading = heading_message(series.heading)
+        yield pb.Series(heading=heading, rows=rows, row_count=count, least=least, least_text=words)
         place = until
 
 

@@ -20,7 +20,7 @@ from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.analysis.weighting import weighted_answers
-from deniable_aggregator.answers import check_asked
+from deniable_aggregator.answers import check_asked, headings
 from deniable_aggregator.telling.change_messages import before_of, changes_message, devices_of
 from deniable_aggregator.telling.messages import estimate_message, overview_message, query_of
 
@@ -113,7 +113,8 @@ class Questions:
         for each in metrics:
             check_asked(each, own.asked, own.series)
         looked, joined = times * LOOKS_TIMES[own.looks], len(self.analyst.catalog.joined(found))
-        return Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked), joined)
+        finds = not own.series or any(headings(each)[0].name in own.series for each in metrics)
+        return Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked), finds, joined)
 
     @contextlib.asynccontextmanager
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:

@@ -89,7 +89,8 @@ class Reader:
         short = [word for word in words if len(word) + len(CANDIDATES) <= MOST_KEY]
         for start in range(0, len(short), MOST_ASKED):
             some = short[start : start + MOST_ASKED]
-            told = self.estimates(metric, collection=collection, words=some, series=[CANDIDATES], **choices)
+            asked = {**choices, "words": some, "series": [CANDIDATES]}
+            told = self.estimates(metric, collection=collection, **asked)
             rows += [row for row in told if row["series"] == CANDIDATES]
         chances = [_by_chance(row["value"], row["std_error"]) for row in rows]
         return Table(

@@ -96,15 +96,15 @@ class Collection:
 
     def segment_index(self, segment: Mapping[str, str]) -> int:
         """The index of a combination of segment values, the first segment by name the most significant."""
-        if segment.keys() != self.segments.keys():
-            raise ValueError(
-                f"a device is in one segment of each of: {', '.join(self.segments) or 'none'}; "
-                f"given: {', '.join(segment) or 'none'}"
-            )
+        if not isinstance(segment, Mapping) or segment.keys() != self.segments.keys():
+            right = ", ".join(f"{name!r}: {values[0]!r}" for name, values in self.segments.items())
+            raise ValueError(f"segment: a device is in one of each, such as {{{right}}}, not {segment!r}")
         index = 0
         for name, values in self.segments.items():
             if segment[name] not in values:
-                raise ValueError(f"segment {name!r} is one of {', '.join(values)}, not {segment[name]!r}")
+                close = nearest(str(segment[name]), values)
+                hint = f"; did you mean {close!r}?" if close else ""
+                raise ValueError(f"segment: {name} is one of {', '.join(values)}, not {segment[name]!r}{hint}")
             index = index * len(values) + values.index(segment[name])
         return index
 

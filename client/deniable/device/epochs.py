@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -52,6 +52,8 @@ class Sealing:
     """Batches are due at a random moment of so many seconds from now."""
     most: int
     """How many batches may wait; beyond that the oldest is dropped."""
+    refused: Callable[[str, str], object] = lambda _metric, _why: None
+    """Is told which metric is not answered, and why."""
 
 
 def end_of(metric: Metric, collection: Collection) -> float:
@@ -99,7 +101,7 @@ def seal(
     for epoch in dict.fromkeys(row[0] for row in rows):
         renew()
         states = {metric: state for number, metric, state in rows if number == epoch}
-        answers = list(_answers(connection, collection, epoch, states))
+        answers = list(_answers(connection, collection, epoch, states, sealing.refused))
         shuffle(answers)
         reports = [report for _, report, _ in answers]
         if reports:
@@ -179,14 +181,19 @@ def _bring_back(connection: sqlite3.Connection, collection: Collection, current:
 
 
 def _answers(
-    connection: sqlite3.Connection, collection: Collection, epoch: int, states: Mapping[str, str]
+    connection: sqlite3.Connection,
+    collection: Collection,
+    epoch: int,
+    states: Mapping[str, str],
+    refused: Callable[[str, str], object],
 ) -> Iterator[tuple[Metric, Report, Cost]]:
     ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
     for metric, value in _values(connection, collection, epoch, states):
         try:
             report, cost = _answer(ledger, memo, metric, metric.kind.check(value) if metric.sources else value, epoch)
-        except BudgetExceededError:
+        except BudgetExceededError as error:
             count(connection, "refused by the ledger")
+            refused(metric.name, str(error))
             continue
         except _NONSENSE:
             count(connection, "could not be answered")

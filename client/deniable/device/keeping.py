@@ -10,6 +10,7 @@ What can not be written goes back into memory while its epoch lasts; values of a
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -24,6 +25,8 @@ from deniable.device.settings import Settings, leeway_of
 from deniable.device.state import BusyError, State, count
 
 __all__ = ["PATIENCE", "Keeper"]
+
+_log = logging.getLogger("deniable")
 
 PATIENCE = 1.0
 """The application's threads wait so long for a state file that another process holds."""
@@ -42,8 +45,10 @@ class Keeper:
         settings: Settings,
         state: State,
         given: Consent | None,
+        allowed: Consent | None,
         say: Callable[[str], None],
     ) -> None:
+        self._allowed = allowed  # what the environment allows: nothing that anybody says goes beyond it
         self.consent = Consent.WITHHELD
         """What the person has agreed to, as far as this process knows."""
         self._given = given  # what the application says that they have agreed to; None once the file remembers it
@@ -61,9 +66,12 @@ class Keeper:
         self._lock = threading.RLock()  # a signal handler may record in the middle of a record
         self._writing = threading.Lock()
         self._recorded: dict[_Key, Any] = {}
+        self._moving: Mapping[_Key, Any] = {}  # what is being written
         self._counts: dict[str, int] = {}
         self.sealed: int | None = None
         """The newest epoch that was sealed here."""
+        self.refused: dict[str, str] = {}
+        """By metric: why it was not answered, since the last flush."""
 
     # What is unwritten.
 
@@ -87,9 +95,21 @@ class Keeper:
         return counts
 
     @property
+    def recorded(self) -> set[str]:
+        """The metrics of which values are in memory only."""
+        with self._lock:
+            return {metric for metric, _ in (*self._recorded, *self._moving)}
+
+    @property
     def unwritten(self) -> bool:
         """Whether something is in memory only."""
         return bool(self._recorded or self._counts)
+
+    def _refuse(self, metric: str, why: str) -> None:
+        """Keep why a metric was not answered."""
+        if self.refused.get(metric) != why:
+            self.refused[metric] = why
+            _log.info("deniable: %s: not answered: %s", metric, why)
 
     def _put_back(self, recorded: Mapping[_Key, Any], counts: Mapping[str, int]) -> None:
         """Keep what could not be written while its epoch lasts; values of an epoch that has ended are erased."""
@@ -129,7 +149,7 @@ class Keeper:
     def heed(self, connection: Connection) -> Consent:
         """Find out what the person has agreed to, in whichever process; erase what they have not."""
         recalled = consents.recall(connection)
-        consent = (recalled or self._given or Consent.WITHHELD).and_(self._given)
+        consent = (recalled or self._given or Consent.WITHHELD).and_(self._given).and_(self._allowed)
         if consent is Consent.WITHHELD:
             epochs.withhold(connection)
             self._state.erase_set_aside(float("inf"))
@@ -146,6 +166,7 @@ class Keeper:
         try:  # one at a time, so that what was recorded first is merged first
             with self._lock:
                 recorded, self._recorded = self._recorded, {}
+                self._moving = recorded
                 counts, self._counts = self._counts, {}
             try:
                 move = partial(self._move, recorded=recorded, counts=counts, everything=everything)
@@ -155,6 +176,7 @@ class Keeper:
                 raise
             self.sealed = self.sealed if sealed is None else sealed
         finally:
+            self._moving = {}
             self._writing.release()
 
     def _move(
@@ -170,7 +192,7 @@ class Keeper:
         if consent is Consent.WITHHELD or self.segment is None:
             return None
         epochs.keep(connection, collection, recorded)
-        sealing = epochs.Sealing(self.segment, self._leeway, settings.queue_limit)
+        sealing = epochs.Sealing(self.segment, self._leeway, settings.queue_limit, self._refuse)
         sealed = epochs.seal(connection, collection, now, sealing, everything=everything)
         transcript.erase_before(connection, now - settings.transcript_days * 86400)
         self._state.erase_set_aside(now - now % collection.epoch_seconds)

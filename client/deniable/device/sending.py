@@ -22,12 +22,13 @@ from deniable.device.ledger import settle
 from deniable.device.settings import Settings, leeway_of
 from deniable.device.state import State, count
 from deniable.wire import gate
-from deniable.wire.credentials import Credentials
+from deniable.wire.credentials import Credentials, is_loopback
 from deniable.wire.outcome import Outcome, backoff
 from deniable.wire.upload import Uploader
 
 __all__ = ["Sender"]
 
+_log = logging.getLogger("deniable")
 _reports = logging.getLogger("deniable.reports")
 
 _LEASE_SECONDS = 30.0
@@ -64,6 +65,8 @@ class Sender:
     def begin_anew(self) -> None:
         """Begin with nothing under way, as after a fork."""
         self._uploader: Uploader | None = None
+        self.last_error = ""
+        """Why the last try failed; empty where it did not."""
         self.missed: deque[bytes] = deque(maxlen=self._settings.queue_limit)
         """Batches that have got a new moment, the latest ones."""
 
@@ -130,4 +133,16 @@ class Sender:
                 settle(connection, start)
         count(connection, outcome.counted_as)
         self._say(outcome.advice)
+        self._tell(outcome)
         outbox.missed(connection, self._collection.name, now, self._leeway, busy=True)
+
+    def _tell(self, outcome: Outcome) -> None:
+        """Keep, for whoever asks, why a try has failed."""
+        if outcome.counted_as.startswith("stored"):
+            self.last_error = ""
+            return
+        how = "" if is_loopback(self.endpoint or "") and self._credentials.roots is None else " by TLS"
+        told = f"{self.endpoint}: {outcome.counted_as}{how}" + (f": {outcome.advice}" if outcome.advice else "")
+        if told != self.last_error:
+            self.last_error = told
+            _log.info("deniable: %s", told)

@@ -49,6 +49,15 @@ class Status:
     """Batches that have not been acknowledged."""
     counts: Mapping[str, int]
     """What has happened to this device's answers, such as "stored", and how often, in the life of its state file."""
+    recorded: tuple[str, ...]
+    """Metrics with values that wait for the end of their epoch: until then nothing leaves."""
+    next_answer_at: float | None
+    """From when on the next answer can leave, in seconds since 1970-01-01T00:00:00Z: when a batch that waits is due,
+    or else when the epoch of what was recorded ends; None where nothing is to leave."""
+    last_error: str
+    """Why the last try to send something failed; empty where it did not, or where there was none."""
+    unanswered: Mapping[str, str]
+    """By metric: why what is recorded for it now would not be answered. Metrics that would be are not in it."""
 
 
 def leeway_of(settings: Settings, collection: Collection) -> float:

@@ -13,6 +13,7 @@ from deniable.kinds._values import shown, text
 __all__ = ["check_name", "check_names", "literal"]
 
 _MOST_LITERALS = 256
+_FEW = 12
 
 
 def literal(names: Collection[str]) -> str:
@@ -27,7 +28,7 @@ def check_name(value: Any, known: Collection[str], what: str) -> str:
     if name is not None and name in known:
         return name
     close = nearest(name, known) if name is not None else None
-    hint = f"; did you mean {close!r}?" if close else ""
+    hint = f"; did you mean {close!r}?" if close else f"; known: {', '.join(known)}" if len(known) <= _FEW else ""
     raise InvalidValueError(f"not one of the {len(known)} {what}: {shown(value)}{hint}")
 
 

@@ -38,6 +38,7 @@ __all__ = ["Joint", "joined", "parted"]
 BETWEEN = "/"
 """Stands between the values of a cell, with a space on either side."""
 
+_INSTEAD = "; of a quantity record the range that it is in as an ordinal, of flags each as a boolean"
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -72,7 +73,7 @@ class Joint(Fed, Levelled):
     @classmethod
     def read(cls, section: Section) -> Joint | None:
         """Reads `of` and `pairs`."""
-        sources = section.sources(cls.takes)
+        sources = section.sources(cls.takes, _INSTEAD)
         pairs = section.take("pairs", a_text, "")
         if sources is None or pairs is None:
             return None

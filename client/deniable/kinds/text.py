@@ -108,6 +108,10 @@ class Text(Levelled):
         lookable = _SURROGATES.sub("\ufffd", given[: _LOOKED_AT * (self.max_bytes + 1)])
         return " ".join(NORMAL_FORMS[self.normalize](" ".join(lookable.split())).split())
 
+    def is_word(self, word: str) -> bool:
+        """Whether a text is a word as it is asked, and not too long."""
+        return bool(word) and self.word(word) == word and len(word.encode()) <= self.max_bytes
+
     @property
     def long(self) -> str:
         """What stands for every word that has too many bytes."""

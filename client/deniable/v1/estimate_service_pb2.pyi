@@ -434,8 +434,14 @@ class Series(google.protobuf.message.Message):
     HEADING_FIELD_NUMBER: builtins.int
     ROWS_FIELD_NUMBER: builtins.int
     ROW_COUNT_FIELD_NUMBER: builtins.int
+    LEAST_FIELD_NUMBER: builtins.int
+    LEAST_TEXT_FIELD_NUMBER: builtins.int
     row_count: builtins.int
     """How many rows there are."""
+    least: builtins.float
+    """Of rows that are found by what was reported, such as words: about how much one must have to be found nearly always."""
+    least_text: builtins.str
+    """The same as people read it."""
     @property
     def heading(self) -> global___Heading:
         """What stands above them."""
@@ -450,9 +456,12 @@ class Series(google.protobuf.message.Message):
         heading: global___Heading | None = ...,
         rows: collections.abc.Iterable[global___EstimateRow] | None = ...,
         row_count: builtins.int = ...,
+        least: builtins.float | None = ...,
+        least_text: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["heading", b"heading"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["heading", b"heading", "row_count", b"row_count", "rows", b"rows"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_least", b"_least", "heading", b"heading", "least", b"least"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_least", b"_least", "heading", b"heading", "least", b"least", "least_text", b"least_text", "row_count", b"row_count", "rows", b"rows"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_least", b"_least"]) -> typing.Literal["least"] | None: ...
 
 global___Series = Series
 

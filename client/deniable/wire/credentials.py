@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import grpc
 
-__all__ = ["Credentials", "is_loopback"]
+__all__ = ["Credentials", "check_endpoint", "is_loopback"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Credentials:
 
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
-            raise ValueError("a certificate goes with its key")
+            raise ValueError("credentials: a certificate goes with its key: give both, certificate= and key=")
 
     def channel(self, endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
         """A channel there: by TLS, but for this machine where no roots are given."""
@@ -43,6 +43,25 @@ class Credentials:
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """The token, as every call carries it."""
         return () if self.token is None else (("authorization", f"Bearer {self.token}"),)
+
+
+_RESOLVED = ("unix", "unix-abstract", "dns", "ipv4", "ipv6", "vsock", "xds")
+"""What may stand before a colon, for gRPC to find the place by."""
+
+
+def check_endpoint(endpoint: str) -> None:
+    """Refuse what no aggregator can be reached by; ValueError with the right form."""
+    if not isinstance(endpoint, str):
+        raise TypeError(
+            f"endpoint: takes host:port as text, such as '127.0.0.1:8470', not a {type(endpoint).__name__}"
+        )
+    scheme, slashes, rest = endpoint.partition("://")
+    if slashes and scheme not in _RESOLVED:
+        host = rest.partition("/")[0]
+        right = host if ":" in host else f"{host}:443" if scheme == "https" else f"{host}:8470"
+        raise ValueError(f"endpoint: takes host:port without {scheme}://, such as {right!r}, not {endpoint!r}")
+    if not endpoint.strip() or endpoint != endpoint.strip():
+        raise ValueError(f"endpoint: takes host:port, such as '127.0.0.1:8470', not {endpoint!r}")
 
 
 def is_loopback(endpoint: str) -> bool:

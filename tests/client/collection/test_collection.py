@@ -82,10 +82,10 @@ def test_without_segments_there_is_one() -> None:
 @pytest.mark.parametrize(
     ("segment", "complaint"),
     [
-        ({}, "one segment of each of: channel, platform; given: none"),
-        ({"platform": "linux"}, "given: platform"),
-        ({"platform": "linux", "channel": "beta", "x": "y"}, "given: platform, channel, x"),
-        ({"platform": "amiga", "channel": "beta"}, "segment 'platform' is one of linux, macos, windows, not 'amiga'"),
+        ({}, "one of each, such as {'channel': 'stable', 'platform': 'linux'}, not {}"),
+        ({"platform": "linux"}, "not {'platform': 'linux'}"),
+        ({"platform": "linux", "channel": "beta", "x": "y"}, "'x': 'y'}"),
+        ({"platform": "amiga", "channel": "beta"}, "segment: platform is one of linux, macos, windows, not 'amiga'"),
     ],
 )
 def test_a_segment_that_is_none_is_refused(segment: dict[str, str], complaint: str) -> None:

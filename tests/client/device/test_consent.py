@@ -153,7 +153,7 @@ def test_coming_back_is_no_way_to_ask_again(tmp_path: Path) -> None:
             device.set_consent(WITHHELD)
             device.set_consent(GRANTED)
             device.record("again", True)
-            assert device.flush(PATIENCE)
+            assert not device.flush(PATIENCE), "what was recorded after the yes is refused"
             clock.now += 3600
             said |= {entry.answer for entry in device.transcript()}
         assert len(device.ledger()) == 12

@@ -75,8 +75,9 @@ const scale = (measure, more) => axis(measure === "MEASURE_SHARE" ? { tickformat
 // `key` tells a chart from every other on the page.
 
 // Lines with a dot: one row a label, each an interval with its value on it, on bars where these make sense.
-// rows: [{label, value, low, high, hover, truth, truthHover}]; an interval without ends is not drawn.
-export function bars(key, label, rows, measure, { filled = true } = {}) {
+// rows: [{label, value, low, high, hover, truth, truthHover}]; an interval without ends is not drawn. A line goes across
+// all of them: {at, words}.
+export function bars(key, label, rows, measure, { filled = true, line } = {}) {
   const height = 46 + rows.length * 34;
   return place(key, label, height, () => {
     const names = rows.map((row) => row.label);
@@ -102,10 +103,16 @@ export function bars(key, label, rows, measure, { filled = true } = {}) {
       xaxis: scale(measure, { rangemode: filled ? "tozero" : "normal", side: "bottom" }),
       yaxis: axis({ autorange: "reversed", type: "category", gridcolor: "rgba(0,0,0,0)", tickfont: { color: colour("ink"), size: 14 }, ticksuffix: "  " }),
       hovermode: "closest",
+      ...(line ? across(line) : {}),
     };
     return { traces, layout };
   });
 }
+
+const across = ({ at, words }) => ({
+  shapes: [{ type: "line", xref: "x", yref: "paper", x0: at, x1: at, y0: 0, y1: 1, line: { color: colour("soft"), width: 1.5, dash: "dash" } }],
+  annotations: [{ x: at, xref: "x", y: 0, yref: "paper", text: words, showarrow: false, xanchor: "left", yanchor: "bottom", font: { color: colour("soft") } }],
+});
 
 // Lines over time with their bands. series: [{label, points: [{at, value, low, high, hover, truth}]}]
 export function bands(key, label, series, measure) {

@@ -7,7 +7,7 @@ import { legend } from "./glyph.js";
 import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
-import { fits, follows, most, viewOf } from "./views.js";
+import { besides, fits, follows, most, viewOf } from "./views.js";
 import { askedSince, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
@@ -38,10 +38,12 @@ export function metricPage(collection, title, info, main) {
     const asked = choices.parameters({ rows: most(info) ?? MOST_ROWS });
     const series = follows(info) ? { series: follows(info) } : {};
     const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND), ...series });
+    const first = ask(`${path}?${asked}`);
+    const found = besides(info) ? `&${new URLSearchParams(besides(info)((await first).content.estimate))}` : "";
     const [now, epochs, ...sides] = await Promise.all([
-      ask(`${path}?${asked}`),
-      ask(`${path}/epochs?${over}`),
-      ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}`)),
+      first,
+      ask(`${path}/epochs?${over}${found}`),
+      ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}${found}`)),
     ]);
     const changed = [now, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
     if (!changed) return;
@@ -50,7 +52,7 @@ export function metricPage(collection, title, info, main) {
     showAnswer(estimate);
     showTrend(estimate, epochs.content.estimates);
     swap(segments, ...openSegments().flatMap((own, place) => segmentPanel(own, estimate, sides[place].content.estimates)));
-    showLinks(asked, over);
+    showLinks(asked, `${over}${found}`);
     const leading = viewOf(estimate, info).leading(estimate);
     if (drawn === asked && leading) say(`${info.name} has changed: ${reading(leading, estimate)}`);
     drawn = asked;
@@ -133,7 +135,7 @@ export function metricPage(collection, title, info, main) {
 
   function showLinks(asked, over) {
     const all = asked.replace(/&?rows=\d+/, "");
-    const allOver = over.replace(/&?rows=\d+/, "").replace(/&?series=[^&]*/, "");
+    const allOver = over.replace(/&?rows=\d+/, "").replace(besides(info) ? "" : /&?series=[^&]*/, "");
     swap(
       links,
       h("a", { href: `/api/v1/${path}.csv?${all}` }, "This answer as CSV"),

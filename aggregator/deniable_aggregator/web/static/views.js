@@ -3,9 +3,10 @@ import { distribution } from "./distribution.js";
 import { joint } from "./joint.js";
 import { quantities } from "./quantities.js";
 import { shares } from "./shares.js";
+import { text } from "./text.js";
 import { tree } from "./tree.js";
 
-const VIEWS = { shares, quantities, distribution, tree, joint };
+const VIEWS = { shares, quantities, distribution, text, tree, joint };
 
 // A view has
 //   card(estimate)                   what a card of the overview shows: elements
@@ -14,6 +15,7 @@ const VIEWS = { shares, quantities, distribution, tree, joint };
 //   rows(estimate)                   the rows that can be followed over time and compared between segments
 //   follows                          the series that these are of, where an answer has others that take long; or nothing
 //   most                             how many rows of each series it is given, where that is more than of others
+//   besides(estimate)                what an answer that is found is asked for over time and by segment: parameters
 //   fits                             what its consistent view makes true, where that is more than of shares
 // A view that this page does not know is that of the measure of the first series.
 export function viewOf(estimate, info) {
@@ -22,4 +24,5 @@ export function viewOf(estimate, info) {
 
 export const follows = (info) => VIEWS[info.view]?.follows;
 export const most = (info) => VIEWS[info.view]?.most;
+export const besides = (info) => VIEWS[info.view]?.besides;
 export const fits = (info) => VIEWS[info.view]?.fits;

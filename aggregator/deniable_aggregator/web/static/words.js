@@ -31,9 +31,11 @@ export function fewNotice(estimate) {
   );
 }
 
-// Why an interval has no upper end; JSON has "Infinity" for it, which is drawn as far as the drawing goes.
+// Why an interval has no upper end (JSON has "Infinity" for it, which is drawn as far as the drawing goes); or what rows
+// are that were found.
 export function openNotice(estimate) {
-  return h("p", { class: "notice" }, h("strong", {}, "An open interval. "), `${estimate.metric}: ${estimate.note}.`);
+  const head = estimate.series[0].least === undefined ? "An open interval. " : "What is found. ";
+  return h("p", { class: "notice" }, h("strong", {}, head), `${estimate.metric}: ${estimate.note}.`);
 }
 
 export function emptyNotice(what) {

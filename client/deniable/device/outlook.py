@@ -1,0 +1,91 @@
+"""What is to become of what an application records: what it is told when it asks why nothing happens.
+
+words:
+  outlook     of one moment: what was recorded and waits for its epoch's end, when the next answer leaves, and which
+              metrics would not be answered
+  unanswered  a metric that would not be answered in the epoch that lasts, with the reason: its word, its price or its
+              time; whether values were recorded for it, and which, does not matter
+  missing     what was given to `record` and is not stored, by the words of the health counts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from sqlite3 import Connection
+from typing import NamedTuple
+
+from deniable.collection import Collection, Metric
+from deniable.device import outbox
+from deniable.device.epochs import end_of
+from deniable.device.ledger import Ledger
+from deniable.device.memo import Memo
+from deniable.errors import BudgetExceededError
+
+__all__ = ["UNKNOWN", "Outlook", "missing", "outlook"]
+
+_MISSING = frozenset({
+    "could not be answered", "erased without consent", "expired", "invalid value", "lost before they were written",
+    "out of time", "refused by the ledger", "rejected", "unknown metric",
+})  # fmt: skip
+"""What can become of a value instead of an answer that is stored, as the health counts call it."""
+
+
+class Outlook(NamedTuple):
+    """What is to become of what was recorded, as far as the state file knows."""
+
+    recorded: tuple[str, ...]
+    """Metrics with values that wait for the end of their epoch."""
+    due: float | None
+    """When the first batch that waits may leave; None where none waits."""
+    waiting: int
+    """How many wait."""
+    unanswered: Mapping[str, str]
+    """By metric: why it would not be answered in the epoch that lasts."""
+
+
+UNKNOWN = Outlook((), None, 0, {})
+"""Of a state file that can not be read."""
+
+
+def outlook(connection: Connection, collection: Collection, now: float) -> Outlook:
+    """The outlook of this moment, within a transaction of the state file, which is left as it was."""
+    rows = connection.execute("SELECT DISTINCT metric FROM raw WHERE collection = ?", (collection.name,))
+    recorded = tuple(name for (name,) in rows)
+    waiting, due = outbox.waiting(connection, collection.name)
+    connection.execute("SAVEPOINT outlook")
+    try:
+        unanswered = dict(_unanswered(connection, collection, collection.epoch_at(now)))
+    finally:
+        connection.execute("ROLLBACK TO outlook")
+        connection.execute("RELEASE outlook")
+    return Outlook(recorded, due, waiting, unanswered)
+
+
+def _unanswered(connection: Connection, collection: Collection, epoch: int) -> list[tuple[str, str]]:
+    """Charge every metric as sealing does, to be undone: which are refused, and why."""
+    ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
+    found = []
+    for metric in collection.metrics.values():
+        if epoch >= end_of(metric, collection):
+            found.append((metric.name, f"it expired on {metric.expires}"))
+            continue
+        try:
+            _charge(ledger, memo, metric, epoch)
+        except BudgetExceededError as error:
+            found.append((metric.name, str(error)))
+    return found
+
+
+def _charge(ledger: Ledger, memo: Memo, metric: Metric, epoch: int) -> None:
+    if not metric.memoize:
+        ledger.charge(metric, epoch)
+        return
+    known = memo.known(metric) > 0
+    if not known:
+        ledger.check_question(metric, memo.question(metric))
+    ledger.charge(metric, epoch, reserves=0 if known else metric.recalled)
+
+
+def missing(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+    """What has been counted in between and means that a value is not stored."""
+    return sorted(what for what in _MISSING if after.get(what, 0) > before.get(what, 0))
