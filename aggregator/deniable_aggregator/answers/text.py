@@ -1,7 +1,8 @@
 """Text: the words that are found, with their shares; and any others that are asked for.
 
 words:
-  written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it
+  written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it,
+              and so does the first sign of what a spreadsheet would run
   candidate   a word that is asked for, whether or not it was found
 """
 
@@ -56,6 +57,8 @@ _SURE = 0.95
 _REMEMBERED = 8
 _COLUMN, _COUNTER, _FREQUENT = 12_000, 5, 2_000_000
 """What a column, a counter and finding frequent words take, counted in counters as prices are."""
+_FORMULA = re.compile(r"[=\uff1d]|[-+@\uff0b\uff0d\uff20].*[(|!]", re.DOTALL)
+"""What a spreadsheet would run that opens a table of words; names such as @team/core are none."""
 _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
@@ -178,7 +181,9 @@ def _rows(
     doubt = NormalDist().inv_cdf((1 + confidence) / 2) * listed.doubt
     below, above = np.hypot(plain.values - lows, doubt), np.hypot(highs - plain.values, doubt)
     middle = plain.values - shift
-    rows = _told(candidates, middle, middle - below, middle + above, plain.std_errors(target))
+    # What reaches to none or to all of the devices does so whatever others have shared.
+    ends = np.where(lows <= 0, 0.0, middle - below), np.where(highs >= 1, 1.0, middle + above)
+    rows = _told(candidates, middle, *ends, plain.std_errors(target))
     told[CANDIDATES] = [row if _imprint(kind, row.key) else _unknown(row.key) for row in rows]
     return told
 
@@ -227,15 +232,23 @@ def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
     return np.array(every, dtype=np.intp).reshape(len(every), len(long))
 
 
-@lru_cache(maxsize=1 << 14)
 def _imprint(kind: Text, key: str) -> tuple[int, ...] | None:
-    found = kind.imprint(kind.word(read(key)))
+    word = kind.word(read(key))
+    return _coded(kind, word) if len(word.encode()) <= kind.max_bytes else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _coded(kind: Text, word: str) -> tuple[int, ...] | None:
+    """The cells of a word of no more bytes than its kind takes: no longer one is remembered."""
+    found = kind.imprint(word)
     return None if found is None else found.cells
 
 
 def word_key(word: str) -> str:
     """A word as a key."""
-    return "".join(each if each.isprintable() and each != "\\" else f"\\u{{{ord(each):x}}}" for each in word)
+    run = _FORMULA.match(word) is not None
+    shown = (each.isprintable() and each != "\\" and not (run and not place) for place, each in enumerate(word))
+    return "".join(each if own else f"\\u{{{ord(each):x}}}" for each, own in zip(word, shown, strict=True))
 
 
 def read(key: str) -> str:

@@ -207,14 +207,15 @@ class _Search:
 
     def _take(self, frame: int, blocks: Sequence[int], height: float, count: int) -> None:
         """The words of some blocks: the highest first, as what is taken is gone from what others have."""
-        words = [found for block in blocks if (found := self._code.word(frame, block)) and self._is_word(found[0])]
+        words = [found for block in blocks if (found := self._code.word(frame, block))]
         imprints = {word: self._code.of(word) for word, _ in words}
         rows = {word: np.array(own.cells) for word, own in imprints.items()}
         for word in sorted(rows, key=lambda each: -self._height(rows[each])):
             stands, length = self._height(rows[word]), imprints[word].length
             if stands >= height and self._chance(stands) <= FALSE * count * 2.0**-length:
                 self._scores[np.arange(GROUPS), rows[word]] -= stands * self._cells.parts
-                self.found[word] = imprints[word]
+                if self._is_word(word):  # what only fakes have is taken from others too, and not told
+                    self.found[word] = imprints[word]
 
     def _height(self, row: _Places) -> float:
         return float(self._scores[np.arange(GROUPS), row].sum())
@@ -269,7 +270,7 @@ class Listed:
 
     def _others(self, found: float) -> float:
         """What words that are not found have shared with a word, on average, where others have so large a share."""
-        return (1 - float(self.long.values[0]) - found) / CELLS
+        return min(max(1 - float(self.long.values[0]) - found, 0.0), 1.0) / CELLS
 
     def shift(self, rows: _Places) -> _Floats:
         """What others have shared with words that are asked for; one that is known shares nothing with itself."""
