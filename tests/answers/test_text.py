@@ -64,3 +64,12 @@ def test_words_of_two_answers_are_put_side_by_side() -> None:
     for word, change in {"hello": -0.4, "other": 0.4}.items():
         own = changes[RowId(SHARES, word)]
         assert own.low < change < own.high
+
+
+def test_words_that_are_found_in_any_stratum_are_weighted() -> None:
+    """The first has too few reports for any."""
+    few = simulate(METRIC, ["hello"] * 100, np.random.default_rng(3))
+    found, _ = weighted(METRIC, [(0.1, [few]), (0.9, [TURNED])], 1 - 1e-7)
+    shares = {row.key: row for row in found.series[0].rows}
+    for word, share in {"hello": 0.1 + 0.9 * 0.2, "other": 0.9 * 0.8}.items():
+        assert shares[word].low < share < shares[word].high
