@@ -51,6 +51,22 @@ def test_common_words_have_few_bits() -> None:
     assert [spell(word, 64).length for word in ("the", "firefox", "international")] == [17, 42, 56]
 
 
+@pytest.mark.parametrize(
+    ("letters", "fit"),
+    [
+        ("straßenbahnhaltestellenverzeichnis", 25), ("0123456789012345678901", 15), ("ERRORCONNECTIONREFUSED", 12),
+        ("достопримечательность", 9), ("ηλεκτρονικόταχυδρομείο", 7), ("الذكاءالاصطناعي", 7),
+        ("中华人民共和国国务院", 5),
+    ],
+    ids=["small Latin", "digits", "capitals", "Cyrillic", "Greek", "Arabic", "Chinese"],
+)  # fmt: skip
+def test_how_many_letters_fit_is_as_the_page_says(letters: str, fit: int) -> None:
+    """docs/words.md: about so many, then a word is too long."""
+    found = kind("max_bytes = 64")
+    assert found.imprint(letters[:fit]) is not None
+    assert found.imprint(letters[: fit + 1]) is None
+
+
 def test_blocks_and_words_are_one_to_one() -> None:
     """An imprint's block is read as its word and as no other; words that begin alike share no cells as a rule."""
     code = Imprints("metrics.one")

@@ -71,17 +71,25 @@ def test_it_says_what_many_levels_of_a_tree_cost() -> None:
     assert told.startswith("one: of 6 levels a device answers one: a share takes up to 5.2 times as many devices as")
 
 
-def test_it_says_how_many_devices_the_cells_of_a_joint_take() -> None:
-    """With as many reports the interval of an average cell just reaches 0; and how many of pairs would do."""
+@pytest.mark.parametrize(
+    ("more", "devices", "pairs"),
+    [
+        ("", 12_000, "; with pairs = 'a' about 2,200 do"),
+        ('mechanism = "randomized_response"\n', 36_000, "; with pairs = 'a' about 2,200 do"),
+        ("memoize = true\n", 820_000, ""),
+    ],
+    ids=["as is best", "by another mechanism", "remembered"],
+)
+def test_it_says_how_many_devices_the_cells_of_a_joint_take(more: str, devices: int, pairs: str) -> None:
+    """With as many reports, as they are made, the interval of an average cell just reaches 0; and with how many of
+    pairs it would."""
     text = (
         '[collection]\nname = "c"\nowner = "o"\nepoch = "1d"\n[budget]\nepoch = 9\n[metrics.all]\nkind = "joint"\n'
-        'description = "d"\nepsilon = 1\nof = ["a", "b", "c"]\n' + sources({"a": 2, "b": 5, "c": 3})
+        'description = "d"\nepsilon = 1\nof = ["a", "b", "c"]\n' + more + sources({"a": 2, "b": 5, "c": 3})
     )
     collection = Collection.loads(text)
     (said,) = [reason for reason in reasons(collection) if reason.startswith("all")]
-    assert said == (
-        "all: 30 cells: about 12,000 reports tell one of average size from none; with pairs = 'a' about 2,200 do"
-    )
+    assert said == f"all: 30 cells: about {devices:,} reports tell one of average size from none{pairs}"
     metric = collection.metrics["all"]
-    row = answer(metric, exactly(metric, np.full((2, 5, 3), 1 / 30), 12_000)).rows[0]
+    row = answer(metric, exactly(metric, np.full((2, 5, 3), 1 / 30), devices)).rows[0]
     assert row.low == pytest.approx(0, abs=0.004)

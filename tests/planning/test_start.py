@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import tomllib
@@ -11,6 +12,9 @@ import pytest
 
 import deniable
 from deniable import Client, Collection
+from deniable.device.ledger import Ledger
+from deniable.device.schema import migrate
+from deniable.errors import BudgetExceededError
 from deniable.kinds import KINDS
 from deniable_aggregator.planning.check import findings
 from deniable_aggregator.planning.start import FIRST, QUESTIONS, start
@@ -26,6 +30,21 @@ def test_what_is_begun_with_passes_check(kinds: list[str], tmp_path: Path) -> No
     assert {metric.kind.name for metric in found.metrics.values()} >= set(kinds)
     assert sum(metric.epsilon.value for metric in found.metrics.values()) == found.budget.epoch
     assert list(findings(found)) == []
+
+
+def test_a_lifetime_is_a_year_of_fresh_answers() -> None:
+    """As its comment says: on the last day of a year all is answered, on the next one what is remembered."""
+    asked = Collection.loads(start("shown", FIRST, "m.toml"))
+    connection = sqlite3.connect(":memory:")
+    migrate(connection)
+    ledger, remembered = Ledger(connection, asked), asked.metric("dark_mode")
+    ledger.charge(remembered, 0, reserves=remembered.recalled)
+    for epoch in range(365):
+        ledger.charge(asked.metric("browser"), epoch)
+        ledger.charge(asked.metric("session_minutes"), epoch)
+    with pytest.raises(BudgetExceededError, match="budget of a lifetime"):
+        ledger.charge(asked.metric("browser"), 365)
+    ledger.charge(remembered, 365, remembered=True, reserves=0)
 
 
 def test_every_kind_has_a_question() -> None:

@@ -75,9 +75,13 @@ def test_the_cost_of_a_version_is_what_its_metrics_can_spend() -> None:
         (('"a", "b", "c"', '"a", "b"'), "; devices remember it anew, and spend up to 4 on it again"),
         (("[metrics.open]", "[metrics.opened]"), "open: is no longer asked; what older devices report of it is in"),
         (("version = 4", "version = 3"), "its version is 3, which is not newer than 3: both can not be served; say"),
+        (
+            ("version = 4", "version = 2"),
+            "not newer than 3: where both are served it counts as the older; say version = 4",
+        ),
         (('"shop"', '"shops"'), "it is called shops, not shop: another collection, with which nothing goes on"),
     ],
-    ids=["an epsilon", "a remembered value", "a name", "the same version", "another collection"],
+    ids=["an epsilon", "a remembered value", "a name", "the same version", "a smaller one", "another collection"],
 )
 def test_what_breaks_is_told_and_ends_with_1(
     change: tuple[str, str], words: str, old: Path, capsys: pytest.CaptureFixture[str]

@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -35,6 +36,7 @@ from deniable_aggregator.estimators import (
     discovered,
     found_of,
     frequencies,
+    frequent,
     seen_from,
 )
 
@@ -53,6 +55,8 @@ _TYPICAL = (4, 8, 16)
 _MIDDLE = 8
 _SURE = 0.95
 _REMEMBERED = 8
+_COLUMN, _COUNTER, _FREQUENT = 12_000, 5, 2_000_000
+"""What a column, a counter and finding frequent words take, counted in counters as prices are."""
 _FORMULA = re.compile(r"[=\uff1d]|[-+@\uff0b\uff0d\uff20].*[(|!]", re.DOTALL)
 """What a spreadsheet would run that opens a table of words; names such as @team/core are none."""
 _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
@@ -64,7 +68,7 @@ class TextRoom(Room):
     kind = Text
     view = "text"
     combines = True
-    combining, searching = 5, 50_000_000
+    searching = 50_000_000
 
     def __init__(self) -> None:
         self._remembered: OrderedDict[bytes, tuple[Found, ...]] = OrderedDict()
@@ -74,23 +78,28 @@ class TextRoom(Room):
         return _HEADINGS
 
     def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
-        """With the words that are found."""
+        """With the words that are found, the most frequent first."""
         cells = _cells(metric, counters)
-        return _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+        found = _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+        words, *others = found.series
+        return replace(found, series=(replace(words, rows=tuple(sorted(words.rows, key=by_size))), *others))
 
     def only(
         self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
     ) -> Estimate:
-        """Without looking for words that are not told."""
+        """Without looking for words that are not told, unless they are frequent."""
         if SHARES in names:
             return self.answer(metric, counters, confidence, target)
-        return _estimate(metric, Listed(_cells(metric, counters), ()), (), confidence, target)
+        return self.again(metric, {}, counters, confidence, target)
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
-        """With the words that were found elsewhere, and some that are asked for."""
+        """With the words that were found elsewhere, in their order, and some that are asked for."""
         kind, cells = _kind(metric), _cells(metric, counters)
         words = {read(key): kind.imprint(kind.word(read(key))) for key in keys.get(SHARES, ())}
-        listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
+        found = found_of({word: code for word, code in words.items() if code})
+        told = {each.cells for each in found}
+        besides = [each for each in frequent(cells, kind.code, kind.is_word) if each.cells not in told]
+        listed = Listed(cells, found, besides)
         return _estimate(metric, listed, keys.get(CANDIDATES, ()), confidence, target)
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
@@ -108,6 +117,10 @@ class TextRoom(Room):
     def row_count(self, metric: Metric) -> int:  # noqa: ARG002
         """The words that are told, and those that are too long."""
         return MOST_WORDS + 1
+
+    def effort(self, metric: Metric) -> int:
+        """Columns, whose counters are only looked through, and frequent words."""
+        return sum(_COLUMN + _COUNTER * column.shape.counters for column in metric.columns) + _FREQUENT
 
     def shared(
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
@@ -160,8 +173,7 @@ def _rows(
     value, low, high = listed.chosen(confidence, target is Target.REPORTING)
     own = cells.frequencies(listed.rows)
     keys = [word_key(each.word) for each in listed.found]
-    found = _told(keys, value, low, high, own.std_errors(target))
-    told = {SHARES: sorted(found, key=by_size)}
+    told = {SHARES: _told(keys, value, low, high, own.std_errors(target))}
     told[_LONG] = list(share_rows([_LONG], listed.long, confidence, target))
     others = _places(kind, [RowId(CANDIDATES, key) for key in candidates])
     plain, shift = cells.frequencies(others), listed.shift(others)

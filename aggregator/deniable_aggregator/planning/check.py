@@ -9,7 +9,7 @@ words:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,9 +17,10 @@ import numpy as np
 
 from deniable import Budget, Collection, Metric, linkage
 from deniable.kinds import Category, Distribution, Joint, Quantity, Tree, Vector
+from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
-from deniable_aggregator.estimators import expected
+from deniable_aggregator.estimators import expected, frequencies
 from deniable_aggregator.planning.leverage import gain
 
 __all__ = ["composed", "findings", "linked", "reasons"]
@@ -197,18 +198,22 @@ def _buckets(metric: Metric, kind: Distribution) -> str:
 def _cells(metric: Metric, kind: Joint) -> str:
     """How many devices the largest table of a joint takes, and how many its pairs would."""
 
-    def devices(asked: Joint) -> float:
+    def devices(asked: Joint, mechanisms: Sequence[Mechanism]) -> float:
         found = []
-        for column, cells in zip(asked.columns(metric.epsilon, "auto"), asked.sizes, strict=True):
-            found.append(len(asked.sizes) * float(column.variance) * (1.96 * cells) ** 2)
+        for each, cells in zip(mechanisms, asked.sizes, strict=True):
+            rare = frequencies(each, np.zeros(each.shape.counters, np.int64))
+            variance = rare.q * (1 - rare.q) / (rare.p - rare.q) ** 2
+            found.append(len(asked.sizes) * variance * (1.96 * cells) ** 2)
         return max(found)
 
-    own = devices(kind)
+    own = devices(kind, metric.mechanisms)
     cells = f"{max(kind.sizes):,} cells{' a pair' if kind.pairs else ''}"
     told = f"{metric.name}: {cells}: about {_rounded(own)} reports tell one of average size from none"
-    if kind.pairs or len(kind.of) < 3:
+    if kind.pairs or len(kind.of) < 3 or metric.memoize:  # pairs are not remembered but with "linkable"
         return told
-    return f"{told}; with pairs = {kind.of[0]!r} about {_rounded(devices(replace(kind, pairs=kind.of[0])))} do"
+    pairs = replace(kind, pairs=kind.of[0])
+    fewer = devices(pairs, pairs.columns(metric.epsilon, "auto"))
+    return f"{told}; with pairs = {kind.of[0]!r} about {_rounded(fewer)} do"
 
 
 def _rounded(number: float) -> str:

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from deniable import Collection
 from deniable._section import nearest
+from deniable_aggregator.planning.update import DAYS, Cost
 
 __all__ = ["FIRST", "QUESTIONS", "start"]
 
 FIRST = ("boolean", "category", "number")
 """What is asked unless somebody says what."""
-_DAYS = 365
+_UNNAMED, _PLENTY = "unnamed", 1000.0
+"""Of a collection that is only looked at for what it costs."""
 
 
 class Question(NamedTuple):
@@ -137,7 +140,7 @@ version = 1                             # a greater one with every change that d
 
 [budget]
 epoch = {epoch}                             # what a device may spend in an epoch: the sum of the epsilons below
-lifetime = {lifetime}                       # and ever: after {days} days of answers it falls silent
+lifetime = {lifetime}                       # and ever: what is remembered, and {days} days of fresh answers
 
 [segments]                              # sent in the clear, to split answers by; a device is in one of each
 platform = ["linux", "macos", "windows"]
@@ -153,6 +156,10 @@ def start(name: str, kinds: Sequence[str], file: str) -> str:
             raise ValueError(f"{kind!r} is no kind of question: it is one of {', '.join(QUESTIONS)}{hint}")
     asked = dict.fromkeys(kind for given in kinds for kind in (*QUESTIONS[given].needs, given))
     questions = [QUESTIONS[kind].text for kind in asked]
-    epoch = sum(float(line.split()[2]) for text in questions for line in text.split("\n") if line[:7] == "epsilon")
-    head = _HEAD.format(name=name, file=file, epoch=epoch, lifetime=epoch * _DAYS, days=_DAYS)
+    cost = Cost.of(Collection.loads(_text(_UNNAMED, "", _PLENTY, _PLENTY, questions)))
+    return _text(name, file, cost.epoch, cost.year + cost.once, questions)
+
+
+def _text(name: str, file: str, epoch: float, lifetime: float, questions: Sequence[str]) -> str:
+    head = _HEAD.format(name=name, file=file, epoch=epoch, lifetime=lifetime, days=DAYS)
     return "\n".join([head, *questions])

@@ -1,9 +1,9 @@
 """What a new version of a collection asks more, costs more and breaks, for who is about to ship it.
 
 words:
-  break   something that ends with the new version: a metric's history, or that both can be served
+  break   something that ends with the new version: a metric's history, or that both are served, this one as the newer
   doubt   something that only its author can know: whether new words still mean the same
-  year    365 days
+  year    `DAYS` days
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from deniable import Collection, Metric
 from deniable.epsilon import Epsilon
 from deniable_aggregator.analysis.versions import Update
 
-__all__ = ["Cost", "Review", "review"]
+__all__ = ["DAYS", "Cost", "Review", "review"]
 
-_YEAR = 365 * 86400
+DAYS = 365
 
 
 class Cost(NamedTuple):
@@ -38,7 +38,7 @@ class Cost(NamedTuple):
         fresh = sum(float(metric.epsilon) for metric in metrics if not metric.memoize)
         once = sum(float(metric.epsilon) * metric.recalled for metric in metrics if metric.memoize)
         every = sum(float(metric.epsilon) for metric in metrics)
-        return cls(every, fresh * _YEAR / collection.epoch_seconds, once)
+        return cls(every, fresh * DAYS * 86400 / collection.epoch_seconds, once)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,15 @@ def _asked(metric: Metric) -> str:
 
 
 def _unserved(old: Collection, new: Collection) -> Iterator[str]:
-    """Why both can not be served together, so that one is known as the newer."""
+    """Why, where both are served, the new one is not known as the newer."""
     if old.name != new.name:
         yield f"it is called {new.name}, not {old.name}: another collection, with which nothing goes on"
     elif old.digest != new.digest and old.version >= new.version:
+        so = (
+            "both can not be served" if old.version == new.version else "where both are served it counts as the older"
+        )
         yield (
-            f"its version is {new.version}, which is not newer than {old.version}: both can not be served; "
+            f"its version is {new.version}, which is not newer than {old.version}: {so}; "
             f"say version = {old.version + 1} in [collection]"
         )
 

@@ -32,7 +32,7 @@ from deniable.device.state import count
 from deniable.errors import BudgetExceededError
 from deniable.randomness import WORD, renew, shuffle, word
 
-__all__ = ["Sealing", "end_of", "keep", "seal", "withhold"]
+__all__ = ["Sealing", "charge", "end_of", "keep", "kept", "seal", "withhold"]
 
 _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
 """What values raise that were never written: a file can be damaged where SQLite does not notice."""
@@ -135,6 +135,12 @@ def _ours(
     return [row[:3] for row in own]
 
 
+def kept(connection: sqlite3.Connection, collection: Collection) -> list[str]:
+    """The metrics of which the file has values of ours."""
+    rows = connection.execute("SELECT DISTINCT metric, digest FROM raw WHERE collection = ?", (collection.name,))
+    return [name for name, own in rows if name in collection.metrics and own == _identity(collection, name)]
+
+
 def _take_over(connection: sqlite3.Connection, collection: Collection) -> None:
     """Values that were recorded before metrics had identities were kept under the collection's digest: are ours."""
     key = (collection.name, f"{collection.digest:016x}")
@@ -231,15 +237,11 @@ def _answer(ledger: Ledger, memo: Memo, metric: Metric, value: Any, epoch: int) 
     The first time that is drawn, charged and remembered.
     """
     if not metric.memoize:
-        cost = ledger.charge(metric, epoch)
+        cost = charge(ledger, memo, metric, epoch)
         return metric.randomize(value), cost
     column, chosen = metric.encode(value, memo.draws(metric).__next__)
     recalled = memo.recall(metric, column, chosen)
-    known = memo.known(metric) > 0
-    if not known:
-        ledger.check_question(metric, memo.question(metric))
-    cost = ledger.charge(metric, epoch, remembered=recalled is not None, reserves=0 if known else metric.recalled)
-    ledger.note_question(metric, memo.question(metric))
+    cost = charge(ledger, memo, metric, epoch, remembered=recalled is not None)
     if recalled is None:
         recalled = column, column.mechanism.remember(chosen)
         memo.remember(metric, column, chosen, recalled[1])
@@ -251,3 +253,15 @@ def withhold(connection: sqlite3.Connection) -> None:
     """Erase what was recorded and what was not sent: the person does not agree to it."""
     erased = connection.execute("DELETE FROM raw").rowcount + outbox.clear(connection)
     count(connection, "erased without consent", erased)
+
+
+def charge(ledger: Ledger, memo: Memo, metric: Metric, epoch: int, *, remembered: bool = False) -> Cost:
+    """Charge an answer for an epoch; BudgetExceededError where it may not be given, whatever it is."""
+    if not metric.memoize:
+        return ledger.charge(metric, epoch)
+    known = memo.known(metric) > 0
+    if not known:
+        ledger.check_question(metric, memo.question(metric))
+    cost = ledger.charge(metric, epoch, remembered=remembered, reserves=0 if known else metric.recalled)
+    ledger.note_question(metric, memo.question(metric))
+    return cost

@@ -6,12 +6,13 @@ words:
   share     what a charge takes of the epoch's budget: the metric's epsilon, whatever the answer cost
   reserve   what it takes of the lifetime's: of a memoized metric, with its first answer, what all the answers
             that it can ever remember cost
-  question  what a memoized metric means, in one version of one collection: each has a memory of its own
+  question  what a memoized metric means, whatever the words and whichever version of a collection asks: each has a
+            memory of its own
   settled   lines older than 400 days, added up to one line a metric, from the beginning of time
 
 There is one ledger a device: what was spent under any name, in any version, for any collection of the state file is
 held against the budgets of the collection that asks. So a name that changes buys nothing. Without the budget of a
-lifetime, a metric's name may have a few questions ever: nor do words that change buy answers for ever.
+lifetime, a metric's name may have a few questions ever: nor do meanings that change buy answers for ever.
 
 Whether an answer may be given must not depend on what it is: a refusal is seen, as a report that is missing. What a
 memoized answer costs does depend on it (nothing, if it was given before), so budgets are held against shares and

@@ -27,6 +27,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from deniable.collection import Column, Metric, meaning
 from deniable.device.asked import asked
@@ -116,12 +117,17 @@ class Memo:
 
     def _former(self, metric: Metric) -> Iterator[bytes]:
         """The names that it may have had with its words in them: those of today, or those that were noted."""
-        noted = asked(self._connection).get(self._collection)
-        for words in ({}, noted.questions if noted else {}):
+        for words in ({}, self._noted):
             worded = _in(words, metric)
             worded = replace(worded, sources=tuple(_in(words, source) for source in metric.sources))
             yield self._name(worded, worded=True, whole=False)
             yield self._name(worded, worded=True, whole=True)
+
+    @cached_property
+    def _noted(self) -> Mapping[str, str]:
+        """By metric: the words in which it was asked before, as the file has noted them."""
+        noted = asked(self._connection).get(self._collection)
+        return noted.questions if noted else {}
 
     def _name(self, metric: Metric, *, worded: bool, whole: bool) -> bytes:
         """With its words, or without; with the whole mechanism, or with what is remembered of it."""

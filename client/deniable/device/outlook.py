@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from sqlite3 import Connection
 from typing import NamedTuple
 
-from deniable.collection import Collection, Metric
-from deniable.device import outbox
-from deniable.device.epochs import end_of
+from deniable.collection import Collection
+from deniable.device import epochs, outbox
 from deniable.device.ledger import Ledger
 from deniable.device.memo import Memo
 from deniable.errors import BudgetExceededError
@@ -49,8 +48,7 @@ UNKNOWN = Outlook((), None, 0, {})
 
 def outlook(connection: Connection, collection: Collection, now: float) -> Outlook:
     """The outlook of this moment, within a transaction of the state file, which is left as it was."""
-    rows = connection.execute("SELECT DISTINCT metric FROM raw WHERE collection = ?", (collection.name,))
-    recorded = tuple(name for (name,) in rows)
+    recorded = tuple(epochs.kept(connection, collection))
     waiting, due = outbox.waiting(connection, collection.name)
     connection.execute("SAVEPOINT outlook")
     try:
@@ -66,24 +64,16 @@ def _unanswered(connection: Connection, collection: Collection, epoch: int) -> l
     ledger, memo = Ledger(connection, collection), Memo(connection, collection.name)
     found = []
     for metric in collection.metrics.values():
-        if epoch >= end_of(metric, collection):
-            found.append((metric.name, f"it expired on {metric.expires}"))
+        expired = [own for own in (metric, *metric.sources) if epoch >= epochs.end_of(own, collection)]
+        if expired:
+            what = "it" if expired[0] is metric else expired[0].name
+            found.append((metric.name, f"{what} expired on {expired[0].expires}"))
             continue
         try:
-            _charge(ledger, memo, metric, epoch)
+            epochs.charge(ledger, memo, metric, epoch)
         except BudgetExceededError as error:
             found.append((metric.name, str(error)))
     return found
-
-
-def _charge(ledger: Ledger, memo: Memo, metric: Metric, epoch: int) -> None:
-    if not metric.memoize:
-        ledger.charge(metric, epoch)
-        return
-    known = memo.known(metric) > 0
-    if not known:
-        ledger.check_question(metric, memo.question(metric))
-    ledger.charge(metric, epoch, reserves=0 if known else metric.recalled)
 
 
 def missing(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:

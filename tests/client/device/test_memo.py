@@ -16,7 +16,9 @@ import pytest
 from scipy import stats
 
 from deniable import Collection
+from deniable.device.asked import note
 from deniable.device.memo import Memo
+from deniable.device.schema import migrate
 from support.asked import LINKABLE
 from support.device import Device
 
@@ -224,3 +226,20 @@ def test_memories_of_older_versions_are_found(whole: bool, worded: str, monkeypa
     payloads(device, True, range(1, 3))
     payloads(device, False, range(3, 5))
     assert [line.epsilon > 0 for line in device.ledger] == [True, False, False, True, False]
+
+
+def test_the_words_of_before_are_read_once() -> None:
+    """However many metrics have no memory yet: they are one text, as long as the collection."""
+    metrics = "".join(
+        f'[metrics.m{number}]\nkind = "boolean"\ndescription = "d"\nepsilon = 1\nmemoize = true\n'
+        for number in range(3)
+    )
+    head = '[collection]\nname = "many"\nepoch = "1h"\nowner = "o"\n[budget]\nepoch = 3\n'
+    collection = Collection.loads(head + metrics)
+    connection = sqlite3.connect(":memory:")
+    migrate(connection)
+    note(connection, collection)
+    memo, ran = Memo(connection, collection.name), list[str]()
+    connection.set_trace_callback(ran.append)
+    memo.find_out(collection.metrics.values())
+    assert len([statement for statement in ran if "asked" in statement]) == 1

@@ -10,12 +10,14 @@ import grpc
 import pytest
 
 from deniable import Client, Collection, Consent, Settings
+from deniable.device.keeping import Keeper
+from deniable.device.state import State
 from deniable.testing import TestClient
 from support.application import COLLECTION, HOUR, Clock, client
 from support.endpoints import answering, dead
 from support.waiting import PATIENCE, soon
 
-LASTING = Collection.loads("""
+TEXT = """
 [collection]
 name = "lasting"
 epoch = "1h"
@@ -37,7 +39,8 @@ kind = "boolean"
 description = "d"
 epsilon = 1
 expires = 1970-01-02
-""")
+"""
+LASTING = Collection.loads(TEXT)
 
 
 def test_what_is_recorded_is_told_with_when_it_leaves(tmp_path: Path) -> None:
@@ -59,6 +62,22 @@ def test_what_is_recorded_is_told_with_when_it_leaves(tmp_path: Path) -> None:
             assert 101 * HOUR <= leaves <= 101.25 * HOUR
             assert device.flush(PATIENCE)
             assert (device.status().recorded, device.status().last_error) == ((), "")
+
+
+def test_what_is_being_written_counts_as_recorded() -> None:
+    """Whoever looks at a moment in which it has left memory, and is not in the file yet, is told of it."""
+    clock, seen = Clock(), list[set[str]]()
+    state, dark = State(None, clock, print), COLLECTION.metric("dark")
+    settings = Settings(clock=clock)
+    keeper = Keeper(
+        COLLECTION, 0, settings, state, Consent.GRANTED, None, lambda _advice: seen.append(keeper.recorded)
+    )
+    keeper.change(keeper.heed)
+    keeper.add(("dark", 100), dark.reducer.start(True), dark.reducer.merge)
+    keeper.write(everything=False, patience=PATIENCE)
+    assert seen[-1] == {"dark"}
+    assert keeper.recorded == set()
+    state.close()
 
 
 def test_what_is_not_to_leave_has_no_moment() -> None:
@@ -114,6 +133,36 @@ def test_each_metric_that_would_not_be_answered_says_why() -> None:
         clock.now += HOUR
         assert device.status().unanswered["one"] == "one would go beyond the budget of a lifetime"
         assert len(device.ledger()) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "recorded"),
+    [
+        (("epsilon = 1", "epsilon = 0.5"), ()),
+        (("[metrics.one]", "[metrics.other]"), ("two",)),
+        (('"d"', '"in other words"'), ("one", "two")),
+    ],
+    ids=["another meaning", "a name that is gone", "other words"],
+)
+def test_what_an_update_loses_waits_for_nothing(
+    change: tuple[str, str], recorded: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Values of what means something else are never answered: only what goes on is told as waiting."""
+    settings = Settings(clock=Clock())
+    with Client(LASTING, consent="granted", settings=settings, state=tmp_path / "device.db") as device:
+        device.record("one", True)
+        device.record("two", True)
+    later = Collection.loads(TEXT.replace(*change))
+    with Client(later, consent="granted", settings=settings, state=tmp_path / "device.db") as device:
+        assert device.status().recorded == recorded
+
+
+def test_what_is_fed_ends_with_its_sources() -> None:
+    """Of one whose source has expired it is told as well, and which that is."""
+    fed = TEXT + '[metrics.both]\nkind = "joint"\ndescription = "d"\nepsilon = 1\nof = ["one", "until"]\n'
+    text = fed.replace("epoch = 3", "epoch = 4")
+    with Client(Collection.loads(text), consent="granted", settings=Settings(clock=Clock())) as device:
+        assert device.status().unanswered["both"] == "until expired on 1970-01-02"
 
 
 @pytest.mark.parametrize(

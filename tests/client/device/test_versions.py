@@ -68,14 +68,16 @@ def test_what_was_recorded_before_an_update_is_answered_after_it() -> None:
 
 
 def test_what_means_something_else_is_erased_with_its_epoch_and_nothing_besides() -> None:
-    """While the epoch lasts the version before may still seal it, in another process."""
+    """While the epoch lasts the version before may still seal it, in another process; the next one, too."""
     device = Device(Collection.loads(FIRST))
     device.keep(VALUES, 5)
+    device.keep({"theme": "c"}, 6)
     device = updated(device, CHANGED)
     assert device.seal(5.5 * DAY) == {}
-    assert len(raw(device)) == 2
-    assert len(device.seal(6 * DAY)[5]) == 1
-    assert (raw(device), device.health) == (set(), {"answered": 1, "lost to a change of the collection": 1})
+    assert len(raw(device)) == 3
+    assert len(device.seal(6.5 * DAY)[5]) == 1
+    assert raw(device) == {("theme", 6, '"c"')}
+    assert device.health == {"answered": 1, "lost to a change of the collection": 1}
 
 
 def test_no_epoch_is_answered_twice_and_nothing_is_spent_twice() -> None:
