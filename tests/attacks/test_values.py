@@ -23,7 +23,7 @@ from deniable import Collection, CollectionError, InvalidValueError, Metric, Unk
 from deniable.kinds import Count, Number
 from deniable.kinds.count import MOST
 from deniable.mechanisms import Laplace
-from deniable.payload import Bitmap
+from deniable.payload import Bitmap, Codeword, Shape
 from deniable.randomness import WORD, word
 from deniable.testing import TestClient
 from planning.everything import EVERYTHING
@@ -200,9 +200,14 @@ def test_any_value_is_taken_or_refused_by_name(value: Any, listed: bool, name: s
 
 def within(metric: Metric, payload: int) -> bool:
     """Whether some column of the metric has the payload."""
-    shapes = [column.shape for column in metric.columns]
-    return any(0 <= payload < (1 << 32 * shape.size if shape.wide or isinstance(shape, Bitmap) else shape.size)
-               for shape in shapes)  # fmt: skip
+    return any(0 <= payload < _payloads(column.shape) for column in metric.columns)
+
+
+def _payloads(shape: Shape) -> int:
+    """None of a shape's payloads is as large."""
+    if isinstance(shape, Codeword):
+        return shape.seeds * shape.codewords
+    return 1 << 32 * shape.size if shape.wide or isinstance(shape, Bitmap) else shape.size
 
 
 EVENTS = Count(None, "event")
