@@ -124,9 +124,8 @@ class Client:
             self._keeper.change(self._keeper.heed)
             self._counted = self._state.run(health, PATIENCE)
         except StateError as error:
-            self._keeper.consent = (given or Consent.WITHHELD).and_(
-                allowed
-            )  # what the file remembers decides once it can be read
+            # What the file remembers decides once it can be read.
+            self._keeper.consent = (given or Consent.WITHHELD).and_(allowed)
             self._fail(error)
         processes.look_after(self)
 
@@ -166,10 +165,10 @@ class Client:
         """End the epoch for what has been recorded so far, and upload it now; whether all of it was stored in time.
 
         It is False where anything that was given to `record` since the flush before is not: refused as a mistake, by
-        the ledger or by the aggregator, not taken without consent, or still waiting. The log says which.
+        the ledger or by the aggregator, not taken without consent, given up, or still waiting. The log says which.
 
         It is about one epoch, the newest that this client has ended. What waits of older ones leaves at moments of
-        its own: sent beside the new one, it would be known to come from the same device.
+        its own, and makes no flush False: sent beside the new one, it would be known to come from the same device.
 
         What is recorded later for a metric that was answered is refused until the next epoch. No flush is needed.
         """

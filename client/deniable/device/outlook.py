@@ -23,8 +23,9 @@ from deniable.errors import BudgetExceededError
 __all__ = ["UNKNOWN", "Outlook", "missing", "outlook"]
 
 _MISSING = frozenset({
-    "could not be answered", "erased without consent", "expired", "invalid value", "lost before they were written",
-    "out of time", "refused by the ledger", "rejected", "unknown metric",
+    "could not be answered", "dropped from a full queue", "erased without consent", "expired", "invalid value",
+    "lost before they were written", "out of time", "refused by the ledger", "rejected", "too old to be taken",
+    "unknown metric",
 })  # fmt: skip
 """What can become of a value instead of an answer that is stored, as the health counts call it."""
 

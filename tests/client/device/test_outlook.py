@@ -195,6 +195,19 @@ def test_a_second_flush_of_a_day_is_false(caplog: pytest.LogCaptureFixture) -> N
         assert len(endpoint.requests) == 1
 
 
+@pytest.mark.parametrize(("limit", "waiting"), [(256, 1), (1, 0)], ids=["it waits", "it was dropped"])
+def test_a_flush_is_false_where_an_older_epoch_was_dropped_and_not_where_it_waits(limit: int, waiting: int) -> None:
+    """What waits leaves at a moment of its own, and `status` has it; what a full queue has dropped is lost."""
+    clock = Clock()
+    settings = Settings(clock=clock, leeway=0.9 * HOUR, queue_limit=limit)
+    with answering() as endpoint, client(settings=settings, endpoint=endpoint.address) as device:
+        device.record("dark", True)
+        clock.now += HOUR
+        device.record("dark", True)
+        assert device.flush(PATIENCE) == bool(waiting)
+        assert (device.status().waiting, len(endpoint.requests)) == (waiting, 1)
+
+
 @pytest.mark.parametrize(("metric", "value"), [("dork", True), ("dark", 7), ("until", True)])
 def test_a_flush_of_what_was_not_taken_is_false(metric: str, value: Any) -> None:
     """A name or a value that is wrong, and a metric that has expired; the next flush is of what comes after it."""
