@@ -152,6 +152,18 @@ def test_too_long_words_have_one_cell(given: str) -> None:
     assert len(kept) <= 32
 
 
+def test_a_word_of_few_bits_is_too_long_by_its_bytes() -> None:
+    """What stands for it has few bits as well, where few bytes are asked for."""
+    own = kind("max_bytes = 4")
+    assert {own.place(own.check("eeeee"), group) for group in range(GROUPS)} == {CELLS}
+    assert CELLS not in {own.place(own.check("eeee"), group) for group in range(GROUPS)}
+
+
+def test_a_capital_that_only_its_normal_form_shows_is_made_small() -> None:
+    """A hooked upsilon is a capital once it is one of its normal form."""
+    assert kind('normalize = "casefold"').check("\u03d2") == "\u03c5"
+
+
 def test_what_is_no_word_is_refused() -> None:
     """Numbers, nothing, blanks."""
     for given in (3, None, "", " \n", b"x"):

@@ -228,6 +228,22 @@ def test_memories_of_older_versions_are_found(whole: bool, worded: str, monkeypa
     assert [line.epsilon > 0 for line in device.ledger] == [True, False, False, True, False]
 
 
+def test_memories_are_found_of_what_is_answered_epochs_after_it_was_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words of before are forgotten with the first answer to the new ones: by then all names are known."""
+    asked = 'memoize = true\ninstantaneous_epsilon = "ln 2"\n'
+    other = f'[metrics.other]\nkind = "boolean"\ndescription = "d"\nepsilon = 1\n{asked}'
+    both = collection(asked + other)
+    device = Device(both)
+    with monkeypatch.context() as older:
+        older.setattr(Memo, "_questions", lambda memo, metric: (memo._name(metric, worded=True, whole=False),))
+        device.answers({"m": True, "other": True}, range(1))
+    mended = {name: replace(own, description="mended") for name, own in both.metrics.items()}
+    device.collection = replace(both, metrics=mended)
+    payloads(device, True, range(1, 2))
+    payloads(device, True, range(2, 3), "other")
+    assert [line.epsilon > 0 for line in device.ledger] == [True, True, False, False]
+
+
 def test_the_words_of_before_are_read_once() -> None:
     """However many metrics have no memory yet: they are one text, as long as the collection."""
     metrics = "".join(

@@ -116,6 +116,23 @@ def test_why_an_aggregator_refuses_is_told() -> None:
         soon(lambda: "does not know the collection" in device.status().last_error)
 
 
+def test_what_went_wrong_is_over_with_what_is_stored() -> None:
+    """The next batch is taken: nothing is wrong any more."""
+
+    def answer(number: int, context: grpc.ServicerContext) -> bytes:
+        if number == 0:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "malformed")
+        return b""
+
+    with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
+        device.record("dark", True)
+        assert not device.flush(PATIENCE)
+        assert "malformed" in device.status().last_error
+        device.record("minutes", 1)
+        assert device.flush(PATIENCE)
+        assert device.status().last_error == ""
+
+
 def test_each_metric_that_would_not_be_answered_says_why() -> None:
     """It has expired, was answered in this epoch, or would cost too much; looking changes nothing."""
     clock = Clock()
