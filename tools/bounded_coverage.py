@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tools.coverage import CONFIDENCE, Case, Fleet, endless
+from tools.coverage import CONFIDENCE
+from tools.fleets import Case, Fleet
+from tools.samples import endless
 from tools.window_coverage import HEADING as FOLLOWING
 
 from deniable import Collection, Metric

@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kstest
-from tools.coverage import CONFIDENCE, DEVIATION, Case, Fleet
+from tools.coverage import CONFIDENCE, DEVIATION
+from tools.fleets import Case, Fleet
 from tools.window_coverage import Sampler, asked
 
 from deniable import linkage

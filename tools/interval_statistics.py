@@ -14,7 +14,8 @@ from statistics import fmean
 
 import numpy as np
 from tools.bounded_coverage import HEADING
-from tools.coverage import DEVIATION, Case, Measured, cases, exactly, sampled
+from tools.coverage import DEVIATION, Measured, exactly, sampled
+from tools.fleets import Case, cases
 
 from deniable.kinds import Distribution, Tree
 

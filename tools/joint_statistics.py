@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tools.coverage import Case, Fleet, drawn
+from tools.fleets import Case, Fleet
+from tools.samples import drawn
 
 from deniable import Collection, Metric
 from deniable_aggregator.answers import answer, truth

@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from tools.coverage import cases
+from tools.fleets import cases
 from tools.interval_statistics import EPSILONS, PAGE, REPORTS, leveled, line
 
 SAMPLES = 1_000

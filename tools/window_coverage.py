@@ -27,8 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tools.coverage import CONFIDENCE, DEVIATION, Case, Fleet, adds_of, cells_of, payloads_of, row_of
+from tools.coverage import CONFIDENCE, DEVIATION
 from tools.directions import moments, named
+from tools.fleets import Case, Fleet
+from tools.samples import adds_of, cells_of, payloads_of, row_of
 
 from deniable import Collection, CollectionError
 from deniable.kinds import KINDS

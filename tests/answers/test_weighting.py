@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tools.coverage import Case, Fleet
+from tools.fleets import Case, Fleet
 from tools.window_coverage import Sampler, asked
 
 from deniable_aggregator.analysis.catalog import NotKnownError

@@ -200,11 +200,11 @@ def test_any_value_is_taken_or_refused_by_name(value: Any, listed: bool, name: s
 
 def within(metric: Metric, payload: int) -> bool:
     """Whether some column of the metric has the payload."""
-    return any(0 <= payload < _payloads(column.shape) for column in metric.columns)
+    return any(0 <= payload < payloads(column.shape) for column in metric.columns)
 
 
-def _payloads(shape: Shape) -> int:
-    """None of a shape's payloads is as large."""
+def payloads(shape: Shape) -> int:
+    """How many a shape has."""
     if isinstance(shape, Codeword):
         return shape.seeds * shape.codewords
     return 1 << 32 * shape.size if shape.wide or isinstance(shape, Bitmap) else shape.size

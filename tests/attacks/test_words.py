@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from deniable import Report
-from deniable.epsilon import Epsilon
 from deniable.kinds import Text
 from deniable_aggregator.analysis.offline import accumulate
+from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.answers import CANDIDATES, RowId, answer, word_key
 from deniable_aggregator.answers.text import read
 from deniable_aggregator.planning.audit import audit
@@ -48,9 +47,25 @@ def test_a_key_has_nothing_that_moves_or_hides(given: str) -> None:
     assert not UNSAFE & set(key)
     assert read(key) == word
     assert isinstance(metric.kind, Text)
-    counters = simulate(metric, [word] * 1_000, np.random.default_rng(1))
+    counters = simulate(metric, [word] * 400, np.random.default_rng(1))
     *_, long, asked_for = answer(metric, counters, more=[RowId(CANDIDATES, key)]).rows
     assert (asked_for if metric.kind.imprint(word) else long).value > 0.9
+
+
+@pytest.mark.parametrize(
+    "given", ["=1+1", "=cmd|' /C calc'!A0", "+cmd|x!A0", "-2+SUM(A1)", "@SUM(1)", "\uff1d1+1", "="]
+)
+def test_no_key_is_a_formula(given: str) -> None:
+    """A table that a spreadsheet opens runs nothing that devices have said; words can still be asked for."""
+    word = asked("text", "epsilon = 4").kind.check(given)
+    assert word_key(word)[0] == "\\"
+    assert read(word_key(word)) == word
+
+
+@pytest.mark.parametrize("given", ["@team/core", "-verbose", "+1", "a=b", "-", "c++"])
+def test_names_stay_as_they_are(given: str) -> None:
+    """Of words that begin with a sign, most are none."""
+    assert word_key(given) == given
 
 
 def test_hostile_words_are_found_and_told_as_any_other() -> None:
@@ -67,6 +82,59 @@ def test_hostile_words_are_found_and_told_as_any_other() -> None:
     assert [line["key"] for line in lines] == [row.key for row in told.rows]
 
 
+@pytest.mark.parametrize("spelt", ["", " ", "a "])
+def test_a_code_that_no_device_can_have_is_no_word(spelt: str) -> None:
+    """Fakes answer as if they had what is blank, or another form of a word: it is left out. The honest
+    word beside it is told, alone; a blank one used to be an error instead of any answer."""
+    metric = asked("text", "epsilon = 4")
+    fakes = [
+        Report(column.number, column.mechanism.randomize(metric.kind.place(spelt, level)))
+        for level, column in enumerate(metric.columns)
+        if isinstance(metric.kind, Text)
+        for _ in range(100)
+    ]
+    honest = simulate(metric, ["honest"] * 1_600, np.random.default_rng(3))
+    counters = [own + more for own, more in zip(honest, accumulate(metric, fakes), strict=True)]
+    assert [row.key for row in answer(metric, counters).series[0].rows] == ["honest"]
+
+
+def test_what_is_asked_for_is_not_kept_at_any_length() -> None:
+    """Ten questions for a word of 100,000 letters and an emoji, of four bytes each in memory, leave less than one of
+    them behind: 16,384 would have been remembered."""
+    metric = asked("text", "epsilon = 2")
+    counters = simulate(metric, ["word"] * 20, np.random.default_rng(4))
+    answer(metric, counters, more=[RowId(CANDIDATES, "x")])
+    tracemalloc.start()
+    try:
+        for number in range(10):
+            (row,) = answer(metric, counters, more=[RowId(CANDIDATES, f"{number}{'y' * 100_000}\U0001f600")]).rows[1:]
+            assert (row.low, row.high) == (0, 1)
+        del row
+        left, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert left < 400_000
+
+
+def test_a_question_has_no_keys_of_any_length() -> None:
+    """A thousand questions are remembered with what they ask for: 16,384 characters, and not a message."""
+    Query(asked=(RowId(CANDIDATES, "y" * 200),) * 64)
+    with pytest.raises(ValueError, match="16,384 characters"):
+        Query(asked=(RowId(CANDIDATES, "y" * 16_384),))
+
+
+@pytest.mark.parametrize(("reports", "share"), [(1, 0), (1, 1), (3, 1)])
+def test_few_reports_exclude_neither_none_nor_all(reports: int, share: int) -> None:
+    """At epsilon 0.5 three reports say nothing of a word: no interval ends beside the truth, as two in ten did by a
+    part in 4,000, for what had been counted as too long."""
+    metric = asked("text", "epsilon = 0.5")
+    words = ["word"] * reports * share + ["other"] * reports * (1 - share)
+    for seed in range(8):
+        counters = simulate(metric, words, np.random.default_rng(seed))
+        row = answer(metric, counters, more=[RowId(CANDIDATES, "word")]).rows[-1]
+        assert row.low <= share <= row.high
+
+
 def test_a_megabyte_is_one_more_word_that_is_too_long() -> None:
     """Neither kept nor coded: what a device stores and takes does not grow with it."""
     metric = asked("text", "epsilon = 1")
@@ -81,8 +149,8 @@ def test_one_fake_moves_a_word_no_farther_than_stated() -> None:
     code = metric.kind.imprint("word")
     assert code is not None
     farthest = 0.0
-    for place, column in enumerate(metric.columns):
-        for number in range(20):
+    for place, column in list(enumerate(metric.columns))[::5]:
+        for number in range(8):
             payload = column.mechanism.randomize(code.cells[place]) if number % 2 else number * 977
             counters = accumulate(metric, [Report(column.number, payload)])
             row = answer(metric, counters, more=[RowId(CANDIDATES, "word")]).rows[-1]
@@ -107,19 +175,9 @@ def test_counters_that_are_made_up_do_not_stop_the_search() -> None:
     assert most < 512 << 20
 
 
-def test_an_audit_finds_no_more_than_is_claimed_and_finds_what_is() -> None:
+def test_an_audit_of_words_finds_no_more_than_is_claimed() -> None:
     """20,000 reports of each of two words, whatever their group: an attacker measures no more than epsilon (else by
-    chance less than once in a million times); what is built for 4 and claims 2 is caught."""
+    chance less than once in a million times). That 15 in 100 too much is caught is shown of the mechanism by itself,
+    which is that of every group: its cases are audited in `tests/planning/test_audit.py`."""
     (honest,) = audit(asked("text", "epsilon = 2"), 20_000)
     assert honest.holds
-    broken = asked("text", "epsilon = 4")
-    (found,) = audit(replace(broken, epsilon=Epsilon.of(2)), 20_000)
-    assert not found.holds
-
-
-@pytest.mark.deep
-def test_a_claim_that_is_wrong_by_15_in_100_is_caught() -> None:
-    """600,000 reports of each word, as for the mechanism by itself (`tests/planning/test_audit.py`)."""
-    broken = asked("text", "epsilon = 2.3")
-    (found,) = audit(replace(broken, epsilon=Epsilon.of(2)), 600_000)
-    assert not found.holds

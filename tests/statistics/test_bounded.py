@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, norm, poisson, t
 from tools.bounded_coverage import EPSILONS, EVEN, METRICS, REPORTS, Measured, cases, intervals, measured, metric
-from tools.coverage import drawn
+from tools.samples import drawn
 
 from deniable_aggregator.answers import answer
 from deniable_aggregator.estimators import Target, means, ranks

@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import kstest
 from tools.comparison_coverage import APART, SAME, TOLD, measured, planned
-from tools.coverage import DEVIATION, Case, Fleet
+from tools.coverage import DEVIATION
+from tools.fleets import Case, Fleet
 from tools.window_coverage import Sampler, asked
 
 from deniable import linkage

@@ -13,22 +13,9 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from tools.coverage import (
-    DEVIATION,
-    Case,
-    Fleet,
-    Measured,
-    alone,
-    cases,
-    drawn,
-    endless,
-    exactly,
-    jointly,
-    linear,
-    sampled,
-    true_rows,
-    widths,
-)
+from tools.coverage import DEVIATION, Measured, alone, exactly, jointly, linear, sampled, true_rows, widths
+from tools.fleets import Case, Fleet, cases
+from tools.samples import drawn, endless
 
 from deniable.kinds import KINDS, Quantity
 from deniable.mechanisms import MECHANISMS, Laplace

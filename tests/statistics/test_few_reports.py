@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tools.coverage import Case, Fleet
+from tools.fleets import Case, Fleet
 from tools.window_coverage import Sampler
 
 from deniable import Metric

@@ -132,11 +132,13 @@ async def running(
     listen: str = "127.0.0.1:0",
     log: Path | None = None,
     most: tuple[int, int] | None = None,
+    anew: bool = False,
 ) -> AsyncIterator[Aggregator]:
-    """An aggregator, once it serves; killed in the end, and all that it has started gone. `most` limits its files."""
+    """An aggregator, once it serves; killed in the end, and all that it has started gone. `most` limits its files.
+    `anew`: it loads what it needs."""
     with log.open("ab") if log else nullcontext() as errors:
         command = ("serve", *arguments, "--listen", listen, "--http", "off")
-        program = started(*command, stderr=errors.fileno() if errors else None, most=most)
+        program = started(*command, stderr=errors.fileno() if errors else None, most=most, anew=anew)
     process = Process(program)
     children: list[int] = []
     with program.stdout:

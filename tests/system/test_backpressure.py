@@ -81,8 +81,8 @@ def store(tmp_path: Path) -> Iterator[Running]:
 
 @contextlib.asynccontextmanager
 async def one_worker(collection: Path, store: Running) -> AsyncIterator[tuple[Aggregator, int]]:
-    """An aggregator on a store, and its worker."""
-    async with running(collection, "--redis", store.url) as aggregator:
+    """An aggregator on a store, and its worker; what a forked one shares would come to light as memory of its own."""
+    async with running(collection, "--redis", store.url, anew=True) as aggregator:
         (worker,) = aggregator.workers()
         yield aggregator, worker
 

@@ -32,7 +32,7 @@ def test_the_wheel_alone_records_and_uploads(tmp_path: Path) -> None:
     build: list[str | Path] = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels]
     subprocess.run(build, cwd=ROOT / "client", check=True, capture_output=True)
     (wheel,) = wheels.iterdir()
-    assert wheel.stat().st_size < 200_000, "the wheel is meant to stay under 200 kB"
+    assert wheel.stat().st_size < 240_000, "the wheel is meant to stay under 240 kB"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     install: list[str | Path] = [BIN / "uv", "pip", "install", "--quiet", "--python", python, wheel]
     subprocess.run(install, check=True, capture_output=True, env=os.environ)

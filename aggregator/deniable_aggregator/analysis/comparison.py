@@ -47,8 +47,8 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable_aggregator.analysis.anytime import Held, Looks, held_at
 from deniable_aggregator.analysis.sides import Side, exactly, quantile, side
-from deniable_aggregator.analysis.windows import Counters, Windowed
-from deniable_aggregator.answers import Estimate, Heading, Keys, Measure, Row, RowId, Target
+from deniable_aggregator.analysis.windows import Counters, Windowed, keys_of
+from deniable_aggregator.answers import Heading, Measure, Row, RowId, Target
 
 __all__ = ["OTHERS", "UNKNOWN", "Change", "Comparison", "Devices", "against", "compared"]
 
@@ -151,7 +151,7 @@ def compared(
     asked = held.confidence, target
     one, other = side(metric, before, *asked), side(metric, after, *asked)
     if one.estimate.ids != other.estimate.ids:  # rows that were found on one side are asked for on the other
-        keys = _keys(one.estimate, other.estimate)
+        keys = keys_of([one.estimate, other.estimate])
         one, other = side(metric, before, *asked, keys), side(metric, after, *asked, keys)
     return _comparison(one, other, devices).claiming(confidence, held)
 
@@ -182,15 +182,6 @@ def against(
         for heading, rows in whole.series
     )
     return Comparison(whole.before, whole.after, asked, OTHERS).claiming(confidence, held)
-
-
-def _keys(*estimates: Estimate) -> Keys:
-    """The rows of all of them."""
-    keys: dict[str, dict[str, None]] = {}
-    for estimate in reversed(estimates):
-        for name, own in estimate.keys.items():
-            keys.setdefault(name, {}).update(dict.fromkeys(own))
-    return {name: list(own) for name, own in keys.items()}
 
 
 def _comparison(before: Side, after: Side, devices: Devices) -> Comparison:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import combines, combining, effort, headings, row_count, searching
+from deniable_aggregator.answers import effort, headings, row_count, searching
 
 __all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling", "told"]
 
@@ -32,8 +32,6 @@ _ESTIMATE = 10_000
 _ESTIMATE_COLUMN = 2_000
 _ESTIMATE_ROW = 100
 """To turn counters into estimates and intervals, once, and to make consistent rows of them."""
-_COMBINE_COLUMN = 12_000
-"""To make one answer out of columns that belong together, as the levels of a tree do, besides what counters take."""
 _ROW = 3_000
 """To put one row into words, and into a message."""
 _LEVEL = 1.05
@@ -58,9 +56,6 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
     """To make the estimate of a window."""
     rows, columns = row_count(metric), len(metric.columns)
     one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows + effort(metric)
-    if combines(metric):
-        counters = sum(column.shape.counters for column in metric.columns)
-        one += _COMBINE_COLUMN * columns + combining(metric) * counters
     levels = min(rows, _MOST_LEVELS, math.ceil(math.log(epochs) / math.log(_LEVEL)))
     return one if epochs == 1 else one * (2 + levels)
 

@@ -21,6 +21,8 @@ MOST_EPOCHS = 3660
 """Ten years of days."""
 MOST_ASKED = 64
 """So many rows are asked for at most besides those that there are."""
+MOST_KEY = 256
+"""So many characters their keys have at most, on average: questions are remembered with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class Query:
     def __post_init__(self) -> None:
         if len(self.asked) > MOST_ASKED:
             raise ValueError(f"a question can ask for {MOST_ASKED} rows at most, not for {len(self.asked)}")
+        characters = sum(len(row.series) + len(row.key) for row in self.asked)
+        if characters > MOST_ASKED * MOST_KEY:
+            raise ValueError(
+                f"the rows that are asked for have {MOST_ASKED * MOST_KEY:,} characters at most together"
+            )
         if not 1 <= self.epochs <= MOST_EPOCHS:
             raise ValueError(f"a window has 1 to {MOST_EPOCHS} epochs, not {self.epochs}")
         if not 0 < self.confidence < 1:

@@ -25,8 +25,8 @@ from deniable_aggregator.analysis.query import Analyst, chosen
 from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.analysis.sides import squares
 from deniable_aggregator.analysis.turns import Turn
-from deniable_aggregator.analysis.windows import Counters, windowed
-from deniable_aggregator.answers import Estimate, Measure, Row, RowId, Series, Target, ends, values_vary
+from deniable_aggregator.analysis.windows import Counters, keys_of, windowed
+from deniable_aggregator.answers import Estimate, Measure, Row, RowId, Series, Target, ends, searching, values_vary
 
 __all__ = ["checked", "weighted", "weighted_answers"]
 
@@ -42,12 +42,16 @@ def weighted(
     only: Sequence[str] = (),
 ) -> tuple[Estimate, float]:
     """The estimate from the share of each stratum and its counters, epoch by epoch; and how many reports of different
-    devices it is worth. It has the rows of the first stratum, with some `more`; where `only` some series are
-    told, others may be without rows."""
+    devices it is worth. It has the rows of the first stratum, or those that are found in any, with some `more`;
+    where `only` some series are told, others may be without rows."""
     counted = [(share, epochs) for share, epochs in strata if share > 0]
-    begun = windowed(metric, counted[0][1], confidence, target, more=more, only=only)
+    asked = confidence, target
+    begun = windowed(metric, counted[0][1], *asked, more=more, only=only)
+    if searching(metric):
+        rest = [windowed(metric, epochs, *asked, more=more, only=only) for _, epochs in counted[1:]]
+        begun = windowed(metric, counted[0][1], *asked, keys_of(own.estimate for own in (begun, *rest)))
     first = begun.estimate
-    others = [(share, windowed(metric, epochs, confidence, target, first.keys)) for share, epochs in counted[1:]]
+    others = [(share, windowed(metric, epochs, *asked, first.keys)) for share, epochs in counted[1:]]
     found = [(counted[0][0], begun), *others]
     linear = np.isfinite(values_vary(metric, first)) & np.array(
         [own.measure is not Measure.TOTAL for own in first.headings]

@@ -31,7 +31,7 @@ those of the pooled counters. A share at the low end has another r than one at t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -42,7 +42,7 @@ from deniable import Metric, linkage
 from deniable.payload import Integer, Integers, Shape, Symbol
 from deniable_aggregator.answers import Estimate, Keys, Measure, Row, RowId, Target, combines, every_series, shared
 
-__all__ = ["Counters", "Windowed", "added", "reports_of", "scaled", "shared_parts", "spreads", "windowed"]
+__all__ = ["Counters", "Windowed", "added", "keys_of", "reports_of", "scaled", "shared_parts", "spreads", "windowed"]
 
 Counters = NDArray[np.int64]
 
@@ -107,6 +107,15 @@ def windowed(
     ]
     least = min(_LEVEL ** float(levels.max(initial=0)), most)
     return Windowed(pooled.with_rows(rows), pooled.reports / least)
+
+
+def keys_of(estimates: Iterable[Estimate]) -> Keys:
+    """The rows of all of them, to ask for in each."""
+    keys: dict[str, dict[str, None]] = {}
+    for estimate in estimates:
+        for name, own in estimate.keys.items():
+            keys.setdefault(name, {}).update(dict.fromkeys(own))
+    return {name: list(own) for name, own in keys.items()}
 
 
 def added(epochs: Sequence[Sequence[Counters]]) -> list[Counters]:

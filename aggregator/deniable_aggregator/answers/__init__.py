@@ -31,7 +31,7 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
     "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
-    "combines", "combining", "consistent", "effort", "ends", "every_series", "headings", "leading", "quantile_key",
+    "combines", "consistent", "effort", "ends", "every_series", "headings", "leading", "quantile_key",
     "row_count", "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
 ]  # fmt: skip
 
@@ -146,11 +146,6 @@ def effort(metric: Metric) -> int:
 def row_count(metric: Metric) -> int:
     """How many rows a metric's answers have, at the most."""
     return _room(metric).row_count(metric)
-
-
-def combining(metric: Metric) -> int:
-    """What each counter takes, where the rows of a metric's answers are made of all columns: in counters."""
-    return _room(metric).combining
 
 
 def searching(metric: Metric) -> int:

@@ -19,6 +19,9 @@ __all__ = ["Counters", "Room", "varying"]
 
 Counters = Sequence[NDArray[np.int64]]
 """The counters of a metric's columns, in their order."""
+_COMBINED_COLUMN, _COMBINED_COUNTER = 12_000, 25
+"""What it takes to make one answer out of columns that belong together, as the levels of a tree do: for
+each of them, and for each of its counters."""
 
 
 class Room(ABC):
@@ -31,9 +34,6 @@ class Room(ABC):
 
     combines: ClassVar[bool] = False
     """Whether a row is made of all columns, where there are several; else each is of one column's reports."""
-
-    combining: ClassVar[int] = 25
-    """Where a row is made of all columns, what each of their counters takes, counted in counters as prices are."""
     searching: ClassVar[int] = 0
     """What it takes to find its rows, where these depend on what was reported, counted in counters as prices are."""
 
@@ -46,7 +46,8 @@ class Room(ABC):
         """The answer from the counters."""
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:  # noqa: ARG002
-        """The answer with just the rows that are asked for. Where rows are those of the collection, that is any."""
+        """The answer with just the rows that are asked for, in that order: who asks for the same of two has them side
+        by side. Where rows are those of the collection, that is any."""
         return self.answer(metric, counters, confidence, target)
 
     def only(
@@ -80,9 +81,12 @@ class Room(ABC):
     def row_count(self, metric: Metric) -> int:
         """How many rows an answer has, at the most."""
 
-    def effort(self, metric: Metric) -> int:  # noqa: ARG002
+    def effort(self, metric: Metric) -> int:
         """What making an answer takes beside its rows and columns, counted in counters (`analysis/prices.py`)."""
-        return 0
+        if not self.combines:
+            return 0
+        counters = sum(column.shape.counters for column in metric.columns)
+        return _COMBINED_COLUMN * len(metric.columns) + _COMBINED_COUNTER * counters
 
     def shared(
         self,

@@ -169,9 +169,11 @@ class JointRoom(Room):
         return self._made(metric, keys, keys, counters, confidence, target)
 
     def effort(self, metric: Metric) -> int:
-        """Of each association: it looks at all cells of its table."""
+        """Besides, of each association: it looks at all cells of its table."""
         kind = _kind(metric)
-        return sum(_ASSOCIATION + _ASSOCIATION_CELL * kind.sizes[place] for place, *_ in _unordered(kind))
+        return super().effort(metric) + sum(
+            _ASSOCIATION + _ASSOCIATION_CELL * kind.sizes[place] for place, *_ in _unordered(kind)
+        )
 
     def row_count(self, metric: Metric) -> int:
         """The cells, twice as many conditionals or more, and what little there is of each source and pair."""

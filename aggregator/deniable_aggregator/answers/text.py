@@ -1,7 +1,8 @@
 """Text: the words that are found, with their shares; and any others that are asked for.
 
 words:
-  written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it
+  written     a word as a key: what can not be seen, turns the line round or moves a cursor stands as a number in it,
+              and so does the first sign of what a spreadsheet would run
   candidate   a word that is asked for, whether or not it was found
 """
 
@@ -13,6 +14,7 @@ import re
 import sys
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
@@ -34,6 +36,7 @@ from deniable_aggregator.estimators import (
     discovered,
     found_of,
     frequencies,
+    frequent,
     seen_from,
 )
 
@@ -52,6 +55,10 @@ _TYPICAL = (4, 8, 16)
 _MIDDLE = 8
 _SURE = 0.95
 _REMEMBERED = 8
+_COLUMN, _COUNTER, _FREQUENT = 12_000, 5, 2_000_000
+"""What a column, a counter and finding frequent words take, counted in counters as prices are."""
+_FORMULA = re.compile(r"[=\uff1d]|[-+@\uff0b\uff0d\uff20].*[(|!]", re.DOTALL)
+"""What a spreadsheet would run that opens a table of words; names such as @team/core are none."""
 _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
@@ -61,7 +68,7 @@ class TextRoom(Room):
     kind = Text
     view = "text"
     combines = True
-    combining, searching = 5, 50_000_000
+    searching = 50_000_000
 
     def __init__(self) -> None:
         self._remembered: OrderedDict[bytes, tuple[Found, ...]] = OrderedDict()
@@ -71,23 +78,28 @@ class TextRoom(Room):
         return _HEADINGS
 
     def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
-        """With the words that are found."""
+        """With the words that are found, the most frequent first."""
         cells = _cells(metric, counters)
-        return _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+        found = _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+        words, *others = found.series
+        return replace(found, series=(replace(words, rows=tuple(sorted(words.rows, key=by_size))), *others))
 
     def only(
         self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
     ) -> Estimate:
-        """Without looking for words that are not told."""
+        """Without looking for words that are not told, unless they are frequent."""
         if SHARES in names:
             return self.answer(metric, counters, confidence, target)
-        return _estimate(metric, Listed(_cells(metric, counters), ()), (), confidence, target)
+        return self.again(metric, {}, counters, confidence, target)
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
-        """With the words that were found elsewhere, and some that are asked for."""
+        """With the words that were found elsewhere, in their order, and some that are asked for."""
         kind, cells = _kind(metric), _cells(metric, counters)
         words = {read(key): kind.imprint(kind.word(read(key))) for key in keys.get(SHARES, ())}
-        listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
+        found = found_of({word: code for word, code in words.items() if code})
+        told = {each.cells for each in found}
+        besides = [each for each in frequent(cells, kind.code, kind.is_word) if each.cells not in told]
+        listed = Listed(cells, found, besides)
         return _estimate(metric, listed, keys.get(CANDIDATES, ()), confidence, target)
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
@@ -105,6 +117,10 @@ class TextRoom(Room):
     def row_count(self, metric: Metric) -> int:  # noqa: ARG002
         """The words that are told, and those that are too long."""
         return MOST_WORDS + 1
+
+    def effort(self, metric: Metric) -> int:
+        """Columns, whose counters are only looked through, and frequent words."""
+        return sum(_COLUMN + _COUNTER * column.shape.counters for column in metric.columns) + _FREQUENT
 
     def shared(
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
@@ -157,8 +173,7 @@ def _rows(
     value, low, high = listed.chosen(confidence, target is Target.REPORTING)
     own = cells.frequencies(listed.rows)
     keys = [word_key(each.word) for each in listed.found]
-    found = _told(keys, value, low, high, own.std_errors(target))
-    told = {SHARES: sorted(found, key=by_size)}
+    told = {SHARES: _told(keys, value, low, high, own.std_errors(target))}
     told[_LONG] = list(share_rows([_LONG], listed.long, confidence, target))
     others = _places(kind, [RowId(CANDIDATES, key) for key in candidates])
     plain, shift = cells.frequencies(others), listed.shift(others)
@@ -166,7 +181,9 @@ def _rows(
     doubt = NormalDist().inv_cdf((1 + confidence) / 2) * listed.doubt
     below, above = np.hypot(plain.values - lows, doubt), np.hypot(highs - plain.values, doubt)
     middle = plain.values - shift
-    rows = _told(candidates, middle, middle - below, middle + above, plain.std_errors(target))
+    # What reaches to none or to all of the devices does so whatever others have shared.
+    ends = np.where(lows <= 0, 0.0, middle - below), np.where(highs >= 1, 1.0, middle + above)
+    rows = _told(candidates, middle, *ends, plain.std_errors(target))
     told[CANDIDATES] = [row if _imprint(kind, row.key) else _unknown(row.key) for row in rows]
     return told
 
@@ -215,15 +232,23 @@ def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
     return np.array(every, dtype=np.intp).reshape(len(every), len(long))
 
 
-@lru_cache(maxsize=1 << 14)
 def _imprint(kind: Text, key: str) -> tuple[int, ...] | None:
-    found = kind.imprint(kind.word(read(key)))
+    word = kind.word(read(key))
+    return _coded(kind, word) if len(word.encode()) <= kind.max_bytes else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _coded(kind: Text, word: str) -> tuple[int, ...] | None:
+    """The cells of a word of no more bytes than its kind takes: no longer one is remembered."""
+    found = kind.imprint(word)
     return None if found is None else found.cells
 
 
 def word_key(word: str) -> str:
     """A word as a key."""
-    return "".join(each if each.isprintable() and each != "\\" else f"\\u{{{ord(each):x}}}" for each in word)
+    run = _FORMULA.match(word) is not None
+    shown = (each.isprintable() and each != "\\" and not (run and not place) for place, each in enumerate(word))
+    return "".join(each if own else f"\\u{{{ord(each):x}}}" for each, own in zip(word, shown, strict=True))
 
 
 def read(key: str) -> str:

@@ -50,7 +50,16 @@ from deniable_aggregator.estimators._readings import Spread
 from deniable_aggregator.estimators._tables import Conditionals, Sums, Table
 from deniable_aggregator.estimators._target import Target
 from deniable_aggregator.estimators._vectors import Entries
-from deniable_aggregator.estimators._words import FALSE, Cells, Found, Listed, discovered, found_of, seen_from
+from deniable_aggregator.estimators._words import (
+    FALSE,
+    Cells,
+    Found,
+    Listed,
+    discovered,
+    found_of,
+    frequent,
+    seen_from,
+)
 
 __all__ = [
     "FALSE",
@@ -80,6 +89,7 @@ __all__ = [
     "fit",
     "found_of",
     "frequencies",
+    "frequent",
     "means",
     "ranks",
     "seen_from",

@@ -4,6 +4,7 @@ words:
   told      what the groups' reports say: how often each cell was supported
   shared    of two words, the part of the reports that asks of a group in which both have one cell
   found     of words that nobody asked for: those that chance does not explain, at a false discovery rate
+  frequent  of words, those that stand out so far that they are found at once
   least     of a found word, the reports that had to support it for it to be found
 
 **Any word.** Each report of a group supports each of its cells with a chance of p or q. Added up over the groups,
@@ -12,7 +13,8 @@ asked about just this word (`Frequencies`), and f is exactly its share, and that
 what it has shared. For words that are found that is solved for, together; of all others it is 1 / cells on average,
 which is taken off, with an allowance for how much it varies: a word u of the share f_u adds, or does not add, about
 f_u / groups, so that the variance of the sum is no more than f (1 / groups cells) times what all others have, where f
-is the largest share that can not have been found.
+is the largest share that can not have been found. A frequent word adds far more to the few that it shares a cell
+with, so that frequent ones are known also where no words are looked for, as where just a few are asked for.
 
 **Found.** A word of b bits is found if a count as high as its own has a chance of R a / 2^b at most where no device
 has it, R being how many are found: Benjamini and Hochberg's rule with the weights 2^-b, which add up to 1 over all
@@ -41,7 +43,7 @@ from deniable_aggregator.estimators._decoding import MOST_WORK, heights, passes,
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._special import bdtrc, log_ndtr
 
-__all__ = ["FALSE", "Cells", "Found", "Listed", "discovered", "found_of", "seen_from"]
+__all__ = ["FALSE", "Cells", "Found", "Listed", "discovered", "found_of", "frequent", "seen_from"]
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]
@@ -50,6 +52,10 @@ _Places = NDArray[np.intp]
 FALSE = 0.05
 """The part of the words that are found that are false, on average, at the most."""
 _STEPS = 60
+_FREQUENT = 20.0
+"""Words of this height are found in hundredths of a second: lower ones take a hundred times as long."""
+_FREQUENT_WORK = MOST_WORK >> 3
+"""So many paths are looked at for them, at about the most, whatever was reported."""
 
 _FEWEST = 500
 """Of fewer reports no words are looked for: a word of four letters would have to be that of every fourth device."""
@@ -151,6 +157,16 @@ def discovered(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> 
     return sorted(found, key=lambda each: -int(cells.count(np.array(each.cells))))
 
 
+def frequent(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> list[Found]:
+    """The words that are found at once: what they share with others would be taken for the others' own."""
+    if cells.all < _FEWEST:
+        return []
+    search = _Search(cells, code, is_word, _FREQUENT_WORK)
+    for height in search.passes:
+        search.at(max(height, _FREQUENT), 1)
+    return found_of(search.found)
+
+
 def found_of(words: Mapping[str, Imprint]) -> list[Found]:
     """Words that were found elsewhere."""
     count = _power(len(words))
@@ -171,8 +187,10 @@ def _power(count: int) -> int:
 class _Search:
     """What is found so far, and what is left of the scores without it."""
 
-    def __init__(self, cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> None:
-        self._cells, self._code, self._is_word = cells, code, is_word
+    def __init__(
+        self, cells: Cells, code: Imprints, is_word: Callable[[str], bool], most_work: int = MOST_WORK
+    ) -> None:
+        self._cells, self._code, self._is_word, self._most_work = cells, code, is_word, most_work
         self._scores = cells.scores()
         self.passes = passes(self._scores)
         self._work = 0
@@ -182,21 +200,22 @@ class _Search:
         """Look for words of a height in each frame, or in some; as if so many were found."""
         for frame, least in heights(FALSE * count).items():
             higher = max(height, least)
-            if (not frames or frame in frames) and higher * self._cells.error < 1 and self._work < MOST_WORK:
+            if (not frames or frame in frames) and higher * self._cells.error < 1 and self._work < self._most_work:
                 blocks, work = searched(self._code, frame, higher, self._scores, self._cells.parts.tolist())
                 self._work += work
                 self._take(frame, blocks, higher, count)
 
     def _take(self, frame: int, blocks: Sequence[int], height: float, count: int) -> None:
         """The words of some blocks: the highest first, as what is taken is gone from what others have."""
-        words = [found for block in blocks if (found := self._code.word(frame, block)) and self._is_word(found[0])]
+        words = [found for block in blocks if (found := self._code.word(frame, block))]
         imprints = {word: self._code.of(word) for word, _ in words}
         rows = {word: np.array(own.cells) for word, own in imprints.items()}
         for word in sorted(rows, key=lambda each: -self._height(rows[each])):
             stands, length = self._height(rows[word]), imprints[word].length
             if stands >= height and self._chance(stands) <= FALSE * count * 2.0**-length:
                 self._scores[np.arange(GROUPS), rows[word]] -= stands * self._cells.parts
-                self.found[word] = imprints[word]
+                if self._is_word(word):  # what only fakes have is taken from others too, and not told
+                    self.found[word] = imprints[word]
 
     def _height(self, row: _Places) -> float:
         return float(self._scores[np.arange(GROUPS), row].sum())
@@ -215,12 +234,20 @@ class Listed:
     cells: Cells
     """What is told."""
     found: Sequence[Found]
-    """All that are found."""
+    """All that are found, or those of them that are asked for: then with"""
+    besides: Sequence[Found] | None = None
+    """the frequent ones that are not told."""
 
     @cached_property
     def rows(self) -> _Places:
         """Of each word that is found, its cells."""
-        return np.array([each.cells for each in self.found], dtype=np.intp).reshape(-1, GROUPS)
+        return self._known[: len(self.found)]
+
+    @cached_property
+    def _known(self) -> _Places:
+        """The same, and of those besides."""
+        every = [each.cells for each in (*self.found, *(self.besides or ()))]
+        return np.array(every, dtype=np.intp).reshape(-1, GROUPS)
 
     @cached_property
     def long(self) -> Frequencies:
@@ -229,33 +256,34 @@ class Listed:
 
     @cached_property
     def solved(self) -> _Floats:
-        """The shares of the words that are found, without what others have shared with them."""
-        raw, size = self.cells.frequencies(self.rows).values, len(self.found)
-        equations = self._shared(self.rows) - 1 / CELLS
+        """The shares of the words that are known, without what others have shared with them."""
+        raw, size = self.cells.frequencies(self._known).values, len(self._known)
+        equations = self._shared(self._known) - 1 / CELLS
         solved = np.linalg.solve(equations, raw - self._others(0.0)) if size else raw
         return np.asarray(solved, np.float64)
 
     def _shared(self, rows: _Places) -> _Floats:
-        """Of each of some words, what those that are found have shared with it."""
-        same = rows[:, np.newaxis, :] == self.rows[np.newaxis]
+        """Of each of some words, what those that are known have shared with it."""
+        same = rows[:, np.newaxis, :] == self._known[np.newaxis]
         found: _Floats = same @ self.cells.parts
         return found
 
     def _others(self, found: float) -> float:
         """What words that are not found have shared with a word, on average, where others have so large a share."""
-        return (1 - float(self.long.values[0]) - found) / CELLS
+        return min(max(1 - float(self.long.values[0]) - found, 0.0), 1.0) / CELLS
 
     def shift(self, rows: _Places) -> _Floats:
-        """What others have shared with words that are asked for; one that is found shares nothing with itself."""
+        """What others have shared with words that are asked for; one that is known shares nothing with itself."""
         shared = self._shared(rows)
-        itself = (rows[:, np.newaxis, :] == self.rows[np.newaxis]).all(axis=-1)
+        itself = (rows[:, np.newaxis, :] == self._known[np.newaxis]).all(axis=-1)
         others: _Floats = np.where(itself, 0.0, shared) @ self.solved + self._others(float(self.solved.sum()))
         return others
 
     @property
     def doubt(self) -> float:
         """How much that varies: a standard deviation."""
-        largest = min(max(heights(FALSE).values()) * self.cells.error, 1.0)
+        height = max(heights(FALSE).values()) if self.besides is None else _FREQUENT
+        largest = min(height * self.cells.error, 1.0)
         return math.sqrt(largest * max(1 - float(self.solved.clip(0).sum()), 0.0) / (GROUPS * CELLS))
 
     @cached_property
@@ -268,7 +296,7 @@ class Listed:
         raw = self.cells.frequencies(self.rows).values
         levels = [0.5, (1 + confidence) / 2, (1 - confidence) / 2]
         value, high, low = (self._solved(raw, math.log(level), noise_only) for level in levels)
-        shift = raw - self.solved
+        shift = raw - self.solved[: len(raw)]
         reach = NormalDist().inv_cdf((1 + confidence) / 2) * self.doubt
         below, above = (np.hypot(each, reach) for each in (value - low, high - value))
         value = value - shift

@@ -82,12 +82,13 @@ class Reader:
         Words that are too long have no share of their own, and are left out.
         """
         from deniable_aggregator.analysis.discoveries import found  # loads what answers need
-        from deniable_aggregator.analysis.question import MOST_ASKED
+        from deniable_aggregator.analysis.question import MOST_ASKED, MOST_KEY
         from deniable_aggregator.answers import CANDIDATES
 
         rows: list[dict[str, Any]] = []
-        for start in range(0, len(words), MOST_ASKED):
-            some = words[start : start + MOST_ASKED]
+        short = [word for word in words if len(word) + len(CANDIDATES) <= MOST_KEY]
+        for start in range(0, len(short), MOST_ASKED):
+            some = short[start : start + MOST_ASKED]
             asked = {**choices, "words": some, "series": [CANDIDATES]}
             told = self.estimates(metric, collection=collection, **asked)
             rows += [row for row in told if row["series"] == CANDIDATES]
