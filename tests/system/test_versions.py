@@ -79,6 +79,9 @@ def test_a_mended_spelling_cuts_nothing_whatever_the_file_is_called(tmp_path: Pa
             header, row, *_ = found.stdout.splitlines()
             cells = dict(zip(header.split(","), row.split(","), strict=True))
             assert (cells["collection"], cells["metric"], cells["reports"]) == ("shop", "open", "3")
+        async with running(room, "--data", tmp_path / "data", log=log) as again, connected(again.port) as client:
+            assert await is_served(client, FIRST), "nothing is answered in it alone, and devices have it"
+            assert await is_served(client, SECOND)
 
     asyncio.run(life())
 
