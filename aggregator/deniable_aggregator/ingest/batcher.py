@@ -8,9 +8,8 @@ words:
 A flush begins at once when its lane is idle, else when it is due, which depends on what the last one has cost
 (`pace.py`). Its answers go out together, which costs fewer system calls than one by one (measured: a quarter of a
 call's time). While every turn of the loop brings more batches, a flush that is due lets them come along for a
-while: what it costs by itself is then shared by more. Where several find an idle lane together they are most likely
-the first of a crowd: they are not flushed before a look has brought no more, as all others would wait for the flush
-after that. A flush that has begun is finished, whoever has stopped waiting for it.
+while: what it costs by itself is then shared by more. A flush that has begun is finished, whoever has stopped
+waiting for it.
 
 When the store does not answer a flush, all that waits in its lane is refused along with it: nobody waits for a
 store that is away any longer than for one answer.
@@ -38,8 +37,6 @@ from deniable_aggregator.store import Store, StoreError, StoreUnavailable
 __all__ = ["Batcher", "FlushSettings", "Ticket"]
 
 _LOG = logging.getLogger(__name__)
-_GLANCE_SECONDS = 0.001
-"""How often it is looked whether more come to an idle lane: event loops have no shorter time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +78,9 @@ class Ticket(NamedTuple):
 class _Waiting:
     """The batches of one flush, before it begins; then what it has cost."""
 
-    __slots__ = ("batches", "outcomes", "since", "size", "spent")
+    __slots__ = ("batches", "outcomes", "size", "spent")
 
     def __init__(self) -> None:
-        self.since = time.perf_counter()
         self.batches: list[Batch] = []
         self.size = 0
         self.outcomes = _Outcomes()
@@ -130,12 +126,10 @@ class _Lane:
         self._finish = finish
         self._give_up = give_up
         self._queue: deque[_Waiting] = deque()
-        self._next = Moments(0.0, 0.0, 0.0, 0.0)
+        self._next = Moments(0.0, 0.0, 0.0)
         self._lately: Lately | None = None
-        self._looked, self._ran = time.perf_counter(), time.process_time()
+        self._looked, self._ran = time.perf_counter(), time.thread_time()
         self._seen = 0
-        self._idle = False
-        """The first of those that wait has found nothing to wait for."""
         self._timer: asyncio.Handle | None = None
         self._task: asyncio.Task[bool] | None = None
 
@@ -149,7 +143,7 @@ class _Lane:
         waiting.batches.append(batch)
         waiting.size += size
         if self._task is None and (self._timer is None or (len(queue) == 1 and self._full(waiting))):
-            self._schedule(came=True)
+            self._schedule()
         return Ticket(waiting.outcomes, place)
 
     async def drain(self) -> None:
@@ -163,29 +157,25 @@ class _Lane:
     def _full(self, waiting: _Waiting) -> bool:
         return len(waiting.batches) >= self._settings.most_batches or waiting.size >= self._settings.most_bytes
 
-    def _schedule(self, *, came: bool) -> None:
-        """Have a flush begin when it may; a batch has just come, or a flush has just ended."""
+    def _schedule(self) -> None:
         self._forget_timer()
         loop = asyncio.get_running_loop()
         first = self._queue[0]
         self._seen = len(first.batches)
         delay = (self._next.room if self._full(first) else self._next.due) - time.perf_counter()
-        self._idle = came and delay <= 0
         if delay <= 0:
             self._timer = loop.call_soon(self._let_come)  # calls that have arrived in this turn still come along
         else:
             self._timer = loop.call_later(delay, self._let_come)
 
     def _let_come(self) -> None:
-        """Begin, unless more have come since this was looked at: then others may, too."""
-        first, loop = self._queue[0], asyncio.get_running_loop()
-        last = first.since + self._next.company if self._idle else self._next.late
-        if len(first.batches) == self._seen or self._full(first) or time.perf_counter() >= last:
+        """Begin, unless the last turn of the loop has brought more: then the next one may, too."""
+        first = self._queue[0]
+        if len(first.batches) == self._seen or self._full(first) or time.perf_counter() >= self._next.late:
             self._begin()
-            return
-        self._seen = len(first.batches)
-        look = partial(loop.call_later, _GLANCE_SECONDS) if self._idle else loop.call_soon
-        self._timer = look(self._let_come)
+        else:
+            self._seen = len(first.batches)
+            self._timer = asyncio.get_running_loop().call_soon(self._let_come)
 
     def _forget_timer(self) -> None:
         if self._timer:
@@ -213,12 +203,11 @@ class _Lane:
             while self._queue:
                 self._give_up(self._queue.popleft())
         if self._queue:
-            self._schedule(came=False)
+            self._schedule()
 
     def _look(self, spent: float) -> Lately:
-        """See how busy this process has been since the flush before this one ended, its other threads included: they
-        take calls apart, and shake hands with devices."""
-        now, ran = time.perf_counter(), time.process_time()
+        """See how busy the loop has been since the flush before this one ended."""
+        now, ran = time.perf_counter(), time.thread_time()
         elapsed, others = now - self._looked, ran - self._ran - spent
         busy = others / elapsed if elapsed else 1.0
         self._looked, self._ran = now, ran

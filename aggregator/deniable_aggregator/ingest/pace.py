@@ -5,7 +5,6 @@ words:
   room   the moment from which a flush that is full may begin
   due    the moment from which any flush may begin
   late   the moment up to which a flush that is due lets others come along while every turn of the loop brings some
-  company  how long batches that come together to an idle lane wait for more, at the most
 
 Flushing takes time from the calls of one loop, and what a flush costs differs by an order of magnitude between
 hosts, and again between flushes of one batch and of a hundred. So the time between flushes is a multiple of what the
@@ -14,9 +13,8 @@ less than in proportion with its batches: so there is one interval at which the 
 wherever one begins. While the store answers, the loop is free: that is no cost, but the flushes of a lane follow
 each other.
 
-How large a multiple depends on what calls leave of a processor: time that nobody else wants may go into flushes, so
-that batches need not wait for each other. Where calls want all of it they get nearly all. What they want is what all
-threads of this process run: one that reads calls, or shakes hands with devices, takes its time from the same host.
+How large a multiple depends on what calls leave of the loop: time that nobody else wants may go into flushes, so that
+batches need not wait for each other. Where calls want all of it they get nearly all.
 
 Every number here is a share, or a bound on how long somebody waits; none is the speed of a host.
 """
@@ -31,9 +29,9 @@ __all__ = ["MOST_SHARE", "Lately", "Moments", "Pace", "meant_share"]
 MOST_SHARE = 1 / 2
 """The most that flushing takes of a loop: half. Whatever flushes cost, the other half is for calls."""
 _LEAST_SHARE = 1 / 20
-"""What flushing is meant to take where calls leave nothing, as far as nobody has to wait long for it."""
-_SPARE_SHARE = 1 / 12
-"""What flushing is meant to take of the time that calls leave."""
+"""What flushing is meant to take of a loop that has no time left, where nobody has to wait long for it."""
+_SPARE_SHARE = 1 / 8
+"""What flushing is meant to take of the time that calls leave of a loop."""
 _PATIENCE = 0.005
 """Seconds: so long, at the most, flushes are kept apart for the sake of those shares."""
 _NEWEST = 1 / 8
@@ -48,17 +46,15 @@ class Moments(NamedTuple):
     room: float
     due: float
     late: float
-    company: float
-    """In seconds, whenever they come."""
 
 
 class Lately(NamedTuple):
-    """How the last flushes were, and this process between them."""
+    """How the last flushes were, and the loop between them."""
 
     spent: float
     """What each has cost."""
     busy: float
-    """What its threads ran for anything else, as a share of one processor."""
+    """The share of its time that the loop's thread ran for anything else."""
 
     def then(self, spent: float, busy: float) -> Lately:
         """And so was the next one. Only a few calls come between two flushes: one says little."""
@@ -81,9 +77,9 @@ class Pace:
         meant = usual * self.lanes / meant_share(busy)
         crowded = max(self.least, room, min(usual * self.lanes / _LEAST_SHARE, _PATIENCE))
         due = max(self.least, room, min(meant, _PATIENCE))
-        return Moments(began + room, began + due, began + _CROWD * crowded, crowded)
+        return Moments(began + room, began + due, began + _CROWD * crowded)
 
 
 def meant_share(busy: float) -> float:
-    """What flushing is meant to take where so much of a processor is used for anything else."""
+    """What flushing is meant to take of a loop that is so busy."""
     return max(_LEAST_SHARE, _SPARE_SHARE * (1 - busy))
