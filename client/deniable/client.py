@@ -21,6 +21,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
@@ -34,7 +35,7 @@ from deniable.device.keeping import PATIENCE, Keeper
 from deniable.device.ledger import Charge, charges
 from deniable.device.outlook import UNKNOWN, Outlook, outlook
 from deniable.device.sending import Sender
-from deniable.device.settings import Settings, Status
+from deniable.device.settings import DEBUGGING, Settings, Status, asks_to_debug
 from deniable.device.state import BusyError, State, health, start_over
 from deniable.device.taking import takers
 from deniable.device.transcript import Entry
@@ -52,6 +53,8 @@ _AGAIN_SECONDS = 60.0
 """After something that should not happen, or a file that can not be written, the worker tries again."""
 _LOOK_SECONDS = 3600.0
 """The worker looks at the clock at least so often: clocks jump, and machines sleep."""
+_DEBUG_BEHIND = 0.1
+"""Whoever debugs waits so long for the debug view to move."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
 
@@ -74,30 +77,41 @@ class Client:
         credentials: Credentials | None = None,
         strict: bool = False,
         settings: Settings | None = None,
+        debug: bool = False,
     ) -> None:
         check_given(collection, settings=(settings, Settings), credentials=(credentials, Credentials))
+        environment = os.environ if self._heeds_environment else {}
+        self._debug = debug or asks_to_debug(environment)
         if endpoint is not None:
             check_endpoint(endpoint)
-            if state is None:
+            if state is None and not self._debug:
                 losses.check_forgetful(collection)
         given = None if consent is None else Consent.of(consent)
-        allowed, told = of_environment(os.environ if self._heeds_environment else {})
+        allowed, told = of_environment(environment)
         self.collection = collection
         """The collection whose metrics this client answers."""
-        self._settings = settings = settings or Settings()
+        settings = settings or Settings()
+        self._settings = settings = replace(settings, write_behind=_DEBUG_BEHIND) if self._debug else settings
         self._strict = strict
         self._takers = takers(collection)
-        self._mistakes = Mistakes(collection, strict, lambda what: self._keeper.count(what))  # noqa: PLW0108 - made later
+        self._mistakes = Mistakes(collection, strict, self._mistaken)
         self._say = self._mistakes.say
         self._closed = False
         self._orphan = False
+        make: type[Sender] = Sender
+        if self._debug:
+            from deniable.device import debugging
+
+            make, (given, unread), state = debugging.DebugSender, debugging.agreed(state, given), None
+            self._say(unread)
+            self._say(DEBUGGING)
         self._state = State(state, settings.clock, self._say)
         self._begin_anew()
         self._say(told)
         segment_index = self._segment_index(segment or {})
         self._keeper = Keeper(collection, segment_index, settings, self._state, given, allowed, self._say)
         self._flushes = Flushes(self._state, self._keeper)
-        self._sender = Sender(endpoint, credentials, collection, settings, self._state, self._keeper, self._say)
+        self._sender = make(endpoint, credentials, collection, settings, self._state, self._keeper, self._say)
         try:
             self._keeper.change(self._keeper.heed)
             self._flushes.look()
@@ -164,7 +178,7 @@ class Client:
         end = time.monotonic() + timeout
         clock = self._settings.clock
         patience = max(timeout, _LEAST_PATIENCE)
-        self._write(everything=True, patience=patience)
+        self._write(everything=not self._debug, patience=patience)
         epoch = self.collection.epoch_at(clock()) if self._keeper.sealed is None else self._keeper.sealed
         since = (epoch + 1) * self.collection.epoch_seconds
         if not self._sends or self._closed:
@@ -237,6 +251,7 @@ class Client:
         unwritten, counts = keeper.recorded, keeper.counts(self._look(health, {}))
         seen: Outlook = self._look(lambda connection: outlook(connection, self.collection, now), UNKNOWN)
         trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
+        trouble = trouble or (DEBUGGING if self._debug else "")
         recorded = tuple(sorted({*seen.recorded, *unwritten}))
         ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
         leaves = (ends if seen.due is None else max(now, seen.due)) if self._sends and not self._closed else None
@@ -280,6 +295,11 @@ class Client:
             self._say(self._trouble)
             return None
 
+    def _mistaken(self, what: str, error: Exception) -> None:
+        self._keeper.count(what)
+        if self._sender.mistaken(error):
+            self._start()
+
     def _fail(self, error: StateError) -> None:
         self._trouble = str(error)
         if self._strict and not self._worker.here and not isinstance(error, BusyError):
@@ -310,6 +330,8 @@ class Client:
 
     def _last_round(self) -> None:
         try:
+            if self._debug:
+                self._write()
             self._sender.send_missed()
         except Exception as error:  # noqa: BLE001 - see below
             self._survive(error)
@@ -359,6 +381,6 @@ class Client:
         self._sender.begin_anew()
         self._flushes.offered = False
         self._state.after_fork_in_child()
-        if self._state.path is None:
+        if self._state.path is None and not self._debug:
             self._orphan = True
             self._trouble = _FORKED

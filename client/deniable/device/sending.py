@@ -102,6 +102,10 @@ class Sender:
         now = self._settings.clock()
         self._state.run(lambda connection: outbox.calm(connection, self._collection.name, now), patience)
 
+    def mistaken(self, error: Exception) -> bool:  # noqa: ARG002 - it says what was recorded
+        """Whether a mistake is shown to somebody: it is not."""
+        return False
+
     def cut(self) -> None:
         """End an upload under way at once."""
         if (uploader := self._uploader) is not None:
