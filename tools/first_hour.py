@@ -58,7 +58,9 @@ class Hour(NamedTuple):
     seconds: float
     processor_seconds: float
     reports: int
-    """Of the newest answer on the page that is served."""
+    """Of one answer on the page that is served."""
+    shown: int | None
+    """By the debug view; None where the page has none."""
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -93,6 +95,8 @@ class _Terminal:
         self.clone = home / "deniable"
         self._ports: dict[str, int] = {}
         self._staying: list[subprocess.Popen[str]] = []
+        self.debug_url = ""
+        """Where its debug view is, if it has one."""
         pip = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         own = ["NOTES_ENDPOINT", "TASKS_ENDPOINT", "SECOND_ENDPOINT"]
@@ -152,7 +156,9 @@ class _Terminal:
         assert process.stdout
         for said in process.stdout:
             print(_indented(said), end="")
-            if "the page is at" in said or "unning on" in said:
+            if "the debug view is at" in said:
+                self.debug_url = said.split()[-1]
+            if "unning on" in said or ("debug" if "--debug-view" in line else "the page is at") in said:
                 return
         raise SystemExit(f"{line}: ended with {process.wait()}")
 
@@ -219,14 +225,21 @@ def follow(page: str) -> Hour:
             for line in ["python app.py"] if language == "python" else _lines(code):
                 print(f"$ {line}")
                 terminal.run(line)
-        reports = _reports(terminal.url)
+        reports, shown = _reports(terminal.url), _shown(terminal.debug_url)
     now = os.times()
     spent = sum(now[:4]) - sum(used[:4])
-    return Hour(page, commands(page), time.monotonic() - begun, spent, reports)
+    return Hour(page, commands(page), time.monotonic() - begun, spent, reports, shown)
+
+
+def _shown(url: str) -> int | None:
+    if not url:
+        return None
+    with urllib.request.urlopen(url.replace("/debug", "/api/v1/debug"), timeout=60) as response:
+        return len(json.load(response)["showings"])
 
 
 def _reports(url: str) -> int:
-    """How many reports the page has for the first answer of its first collection."""
+    """How many reports the page has for an answer of its first collection, at most."""
 
     def asked(path: str) -> Mapping[str, list[dict[str, str]]]:
         with urllib.request.urlopen(f"{url}/api/v1/{path}", timeout=60) as response:
@@ -243,6 +256,8 @@ def main(pages: list[str]) -> int:
     for hour in hours:
         if hour.reports != 1:
             raise SystemExit(f"{hour.page}: {hour.reports} reports are on its page, not 1")
+        if hour.shown == 0:
+            raise SystemExit(f"{hour.page}: its debug view has shown nothing")
         took = f"{len(hour.commands)} commands, {hour.seconds:.0f} s, {hour.processor_seconds:.0f} s of a processor"
         print(f"{hour.page}: {took}")
     return 0

@@ -46,8 +46,9 @@ def test_only_what_is_there_is_named() -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("page", PAGES)
 def test_an_empty_environment_comes_to_an_answer(page: str) -> None:
-    """A clone, an environment with nothing in it, an empty home, and what the page says: one report, on a page."""
-    assert follow(page).reports == 1
+    """A clone, an environment with nothing in it, an empty home, and what the page says: one report, and what the debug view shows."""
+    hour = follow(page)
+    assert (hour.reports, hour.shown != 0) == (1, True)
 
 
 def test_a_program_that_lives_for_a_second_is_answered_by_a_later_run(tmp_path: Path) -> None:
