@@ -46,7 +46,7 @@ def test_only_what_is_there_is_named() -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("page", PAGES)
 def test_an_empty_environment_comes_to_an_answer(page: str) -> None:
-    """A clone, an environment with nothing in it, an empty home, and what the page says: one report, and what the debug view shows."""
+    """A clone, an environment with nothing in it, an empty home, and what the page says: one report, on a page."""
     hour = follow(page)
     assert (hour.reports, hour.shown != 0) == (1, True)
 
