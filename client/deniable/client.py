@@ -254,7 +254,8 @@ class Client:
         trouble = trouble or (DEBUGGING if self._debug else "")
         recorded = tuple(sorted({*seen.recorded, *unwritten}))
         ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
-        leaves = (ends if seen.due is None else max(now, seen.due)) if self._sends and not self._closed else None
+        going = self._sends and not (self._closed or self._debug)
+        leaves = (ends if seen.due is None else max(now, seen.due)) if going else None
         unanswered = dict.fromkeys(self.collection.metrics, self._stopped) if self._stopped else seen.unanswered
         return Status(
             keeper.consent, trouble, seen.waiting, counts, recorded, leaves, self._sender.last_error, unanswered

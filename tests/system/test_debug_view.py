@@ -93,6 +93,7 @@ def test_a_browser_shows_reports_as_they_arrive_beside_what_was_recorded(tmp_pat
             expect(evening.locator("dd").first).to_have_text(f"'{SECRET}'")
             expect(evening.locator("dd").nth(2)).to_have_text("epsilon 1")
             expect(evening).to_contain_text("who held an answer to be an even bet is at most 3 in 4 sure of it then")
+            expect(page.locator(".bottom")).not_to_contain_text("Nobody, this server included")
             looks_well(page)
             page.set_viewport_size({"width": 390, "height": 900})
             page.emulate_media(color_scheme="dark")

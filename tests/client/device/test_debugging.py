@@ -83,6 +83,7 @@ def test_nothing_is_sent_spent_or_asked_of_the_file(tmp_path: Path, view: DebugV
                 device.record("dark", True)
                 assert device.flush(PATIENCE), "what the installation has answered already is no matter"
                 assert "nothing is reported to anybody" in device.status().trouble
+                assert device.status().next_answer_at is None
         assert len(endpoint.requests) == sent == 1
     assert len(view.showings) == 2
     assert state.read_bytes() == before

@@ -17,11 +17,12 @@ export function debugPage(main) {
       "div",
       { class: "headline" },
       h("h1", {}, "Debugging"),
-      h("p", {}, "What debug clients of this account would report, as they record. None of it is counted, stored or logged: it is in this aggregator's memory until that ends."),
+      h("p", {}, "What debug clients of this account would report, as they record. Noise is drawn anew for each showing, as if it were the first; a device draws it once. None of it is counted, stored or logged: it is in this aggregator's memory until that ends."),
     ),
     list,
   );
   document.title = "Debugging · Deniable";
+  document.querySelector(".bottom p").textContent = "What was recorded is shown as it is, to this account on this machine. It is no device's answer, and nobody's number.";
   return new Live(refresh, EVERY).now();
 
   async function refresh() {
