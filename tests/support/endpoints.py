@@ -16,6 +16,7 @@ from pathlib import Path
 import grpc
 
 from deniable.wire.upload import METHOD
+from support.waiting import PATIENCE
 
 __all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying", "turning_away"]
 
@@ -82,7 +83,7 @@ def answering(
     try:
         yield endpoint
     finally:
-        server.stop(0).wait(5)
+        server.stop(0).wait(PATIENCE)
 
 
 def dead() -> str:
