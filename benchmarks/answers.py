@@ -26,7 +26,7 @@ from deniable_aggregator.estimators.projective_geometry import frequencies, supp
 from deniable_aggregator.planning import twins
 from deniable_aggregator.store import Additions, Arrivals, CounterKey, EmbeddedStore, EpochKey, Store
 
-__all__ = ["measure"]
+__all__ = ["counters", "measure"]
 
 _ROUNDS = 5
 _EPOCHS = 90
@@ -107,7 +107,8 @@ def _goals() -> Iterator[_Goal]:
         yield _Goal(what, most, partial(twins.draw, each, inputs, np.random.default_rng(1)))
 
 
-def _counters(metric: Metric, generator: np.random.Generator) -> NDArray[np.int64]:
+def counters(metric: Metric, generator: np.random.Generator) -> NDArray[np.int64]:
+    """As of about ten thousand reports, another number in every epoch."""
     shape, reports = metric.columns[0].shape, int(generator.integers(8000, 12_000))
     if isinstance(shape, Symbol):
         return generator.multinomial(reports, np.full(shape.size, 1 / shape.size))
@@ -136,7 +137,7 @@ async def _filled(store: Store, epochs: range) -> None:
     generator = np.random.default_rng(3)
     columns = [metric.columns[0] for metric in _LARGE.metrics.values()]
     for epoch in epochs:
-        own = [_counters(metric, generator) for metric in _LARGE.metrics.values()]
+        own = [counters(metric, generator) for metric in _LARGE.metrics.values()]
         added = Additions.checked(
             keys=[CounterKey(_LARGE.digest, column.number, epoch, 0) for column in columns],
             sizes=[len(each) for each in own],

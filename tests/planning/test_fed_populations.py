@@ -23,32 +23,16 @@ from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.population import Population, with_fed
 from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.planning.truth import Truth, TruthError
+from support.collection_files import head, metric
 from support.recording import recording
 from support.toys import TOYS
 
-TEXT = """
-[collection]
-name = "fed"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 100
-[metrics.dark]
-kind = "boolean"
-description = "d"
-epsilon = 30
-[metrics.browser]
-kind = "category"
-description = "d"
-values = ["a", "b", "c"]
-mechanism = "randomized_response"
-epsilon = 30
-[metrics.both]
-kind = "pair"
-description = "d"
-of = ["browser", "dark"]
-epsilon = 30
-"""
+TEXT = (
+    head("fed", 100)
+    + metric("dark", "boolean", epsilon=30)
+    + metric("browser", "category", values=["a", "b", "c"], mechanism="randomized_response", epsilon=30)
+    + metric("both", "pair", of=["browser", "dark"], epsilon=30)
+)
 """At epsilon 30 a device says something else than what it has once in 10^12 times."""
 APART = """
 [dark]

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from benchmarks.answers import counters
 
-from deniable import Collection, Metric
-from deniable.payload import Bitmap, Symbol
+from deniable import Collection
 from support.counting import Calls
 from support.site import Running, running
 from support.waiting import PATIENCE
@@ -27,16 +26,6 @@ COLLECTION = Collection.loads(
     '[collection]\nname = "big"\nepoch = "1d"\nowner = "a@b.example"\n[budget]\nepoch = 100\n'
     + "".join(f'[metrics.m{n:03}]\ndescription = "It"\nepsilon = 1\n{KINDS[n % 4]}\n' for n in range(40))
 )
-
-
-def counters(metric: Metric, generator: np.random.Generator) -> NDArray[np.int64]:
-    """As of about ten thousand reports, another number in every epoch."""
-    shape, reports = metric.columns[0].shape, int(generator.integers(8000, 12_000))
-    if isinstance(shape, Symbol):
-        return generator.multinomial(reports, np.full(shape.size, 1 / shape.size))
-    if isinstance(shape, Bitmap):
-        return np.append(reports, generator.binomial(reports, 0.4, shape.size))
-    return np.array([reports, 250 * reports, 80_000 * reports, 0])
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +15,16 @@ from deniable.device.keeping import Keeper
 from deniable.device.state import State
 from deniable.testing import TestClient
 from support.application import COLLECTION, HOUR, Clock, client
+from support.collection_files import head, metric
 from support.endpoints import answering, dead
 from support.waiting import PATIENCE, soon
 
-TEXT = """
-[collection]
-name = "lasting"
-epoch = "1h"
-owner = "o"
-[budget]
-epoch = 3
-lifetime = 3
-[metrics.one]
-kind = "boolean"
-description = "d"
-epsilon = 1
-[metrics.two]
-kind = "boolean"
-description = "d"
-epsilon = 1
-memoize = true
-[metrics.until]
-kind = "boolean"
-description = "d"
-epsilon = 1
-expires = 1970-01-02
-"""
+TEXT = (
+    head("lasting", 3, epoch="1h", lifetime=3)
+    + metric("one", "boolean")
+    + metric("two", "boolean", memoize=True)
+    + metric("until", "boolean", expires=date(1970, 1, 2))
+)
 LASTING = Collection.loads(TEXT)
 
 
