@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from deniable import Collection, linkage
-from deniable.kinds import KINDS
 from deniable.payload import PAYLOAD_BITS
 from deniable_aggregator.answers import RowId
 from deniable_aggregator.demo.fleet import Fleet
@@ -25,7 +24,7 @@ from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.planning.truth import Truth, TruthError
 from support.collection_files import head, metric
 from support.recording import recording
-from support.toys import TOYS
+from support.toys import known
 
 TEXT = (
     head("fed", 100)
@@ -52,9 +51,7 @@ DEVICES = 2000
 @pytest.fixture(autouse=True)
 def toys() -> Iterator[None]:
     """The kinds of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, kind in TOYS.items():
-            patch.setitem(KINDS, name, kind)
+    with known():
         yield
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from deniable import Client, Collection, CollectionError, Consent
-from deniable.kinds import KINDS
 from deniable_aggregator.commands import main
 from deniable_aggregator.serving.sources import Sources, collections_of
 from support.collection_files import head, metric
 from support.commands import ROOT, serving, told
-from support.toys import TOYS
+from support.toys import known
 from support.waiting import soon
 
 TEXT = (
@@ -31,9 +30,7 @@ WITH_TOYS = "from deniable.kinds import KINDS\nfrom support.toys import TOYS\nKI
 @pytest.fixture(autouse=True)
 def toys() -> Iterator[None]:
     """The kinds of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, kind in TOYS.items():
-            patch.setitem(KINDS, name, kind)
+    with known():
         yield
 
 
