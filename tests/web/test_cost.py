@@ -35,7 +35,7 @@ def aggregator() -> Iterator[Running]:
     today = COLLECTION.epoch_at(time.time())
     with running(COLLECTION) as started:
         for epoch in range(today - EPOCHS + 1, today + 1):
-            own = {metric.name: counters(metric, generator) for metric in COLLECTION.metrics.values()}
+            own = {metric.name: counters(metric.columns[0], generator) for metric in COLLECTION.metrics.values()}
             started.put(COLLECTION, epoch, own, batches=10)
         analyst = started.analyst_of(started.server.store)
         epochs = range(today - EPOCHS + 1, today + 1)
