@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import tempfile
 import threading
+import urllib.request
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -23,7 +24,7 @@ from support.programs import program
 from support.stored import Counted, put
 from support.waiting import PATIENCE
 
-__all__ = ["Running", "browser", "chromium", "running", "watched"]
+__all__ = ["Running", "browser", "chromium", "got", "running", "watched"]
 
 _Result = TypeVar("_Result")
 _FLAGS = (
@@ -122,6 +123,13 @@ def running(
         yield aggregator
     finally:
         aggregator.stop()
+
+
+def got(aggregator: Running, path: str) -> str:
+    """What it says over HTTP."""
+    with urllib.request.urlopen(aggregator.url + path, timeout=PATIENCE) as response:
+        body: bytes = response.read()
+    return body.decode()
 
 
 def chromium() -> str:
