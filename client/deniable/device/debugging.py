@@ -92,7 +92,9 @@ class DebugSender(Sender):
             try:
                 self._hand_over(json.dumps(told | {"mistakes": mistakes}).encode() + b"\n")
             except OSError as error:
-                self.last_error = f"{self.endpoint}: no debug view: {error.strerror or error}; {_HELP}"
+                missing = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+                why = "nobody listens there" if missing else error.strerror or str(error)
+                self.last_error = f"{self.endpoint}: no debug view: {why}; {_HELP}"
                 self._say(self.last_error)
                 return False
             self.last_error, self._shown = "", moved

@@ -145,7 +145,7 @@ def test_without_a_view_it_is_said_and_one_that_comes_is_shown(caplog: pytest.Lo
     with debugging() as device:
         device.record("dark", True)
         assert not device.flush(0.5)
-        assert "no debug view" in device.status().last_error
+        assert "no debug view: nobody listens there" in device.status().last_error
         assert "deniable serve COLLECTION --debug-view" in caplog.text
         with viewing() as view:
             soon(lambda: view.showings, "what was recorded before")
