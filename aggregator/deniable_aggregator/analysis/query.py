@@ -21,6 +21,7 @@ from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at_one
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, parts, segments_of
 from deniable_aggregator.analysis.counters import Counters, Segments, Version
+from deniable_aggregator.analysis.dates import NAMES, Dates, window
 from deniable_aggregator.analysis.prices import estimating, reading
 from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview, Point, Query, Trend
 from deniable_aggregator.analysis.remembered import Remembered, state_of
@@ -162,6 +163,12 @@ class Analyst:
     async def window(self, collection: str, query: Query) -> range:
         """The epochs of a query's window."""
         return (await self._about(collection, query)).window
+
+    async def dated(self, collection: str, said: Dates, names: tuple[str, str, str] = NAMES) -> Dates:
+        """A window that was said by dates, in numbers of epochs; one to compare with has to say where it ends."""
+        open_ended = said.start and not said.end and not said.last_epoch and names == NAMES
+        newest = (await self.window(collection, Query())).stop - 1 if open_ended else None
+        return window(said, self.catalog.collection(collection).epoch_seconds, self._clock(), newest, names)
 
     async def versions(self, collection: str, query: Query) -> list[Version]:
         """Those of the epochs of a query's window: what is answered changes with them."""

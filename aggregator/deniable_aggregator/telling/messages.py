@@ -11,6 +11,7 @@ from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import Catalog, Place
+from deniable_aggregator.analysis.dates import Dates
 from deniable_aggregator.analysis.question import Answer, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
@@ -19,8 +20,10 @@ from deniable_aggregator.telling.reveals import reveals
 __all__ = [
     "LOOKS",
     "collection_message",
+    "dates_of",
     "estimate_message",
     "heading_message",
+    "in_numbers",
     "overview_message",
     "place_message",
     "query_of",
@@ -37,6 +40,19 @@ _MEASURES = {
     Measure.QUANTITY: pb.MEASURE_QUANTITY,
     Measure.TOTAL: pb.MEASURE_TOTAL,
 }
+
+
+def dates_of(window: pb.Query | pb.Before) -> Dates:
+    """What a message says of a window."""
+    start: str = getattr(window, "from")
+    return Dates(start, window.to, window.last, window.last_epoch, window.epochs)
+
+
+def in_numbers(window: pb.Query | pb.Before, found: Dates) -> None:
+    """Have a message say its window in numbers of epochs."""
+    for name in ("from", "to", "last"):
+        window.ClearField(name)
+    window.last_epoch, window.epochs = found.last_epoch, found.epochs
 
 
 def query_of(query: pb.Query, weighted: bool = False) -> Query:

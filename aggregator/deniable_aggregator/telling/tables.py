@@ -30,6 +30,7 @@ COLUMNS = (
 """Of every table; `value`, `std_error` and `consistent` are None where they are not known, `high` is infinite where
 an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
 
+_WHOLE = {"reports", "before_reports", "column", "counter", "count"}
 _TIMES = {"start", "end", "before_start", "before_end"}
 _NUMBERS = {
     "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "before", "after",
@@ -89,7 +90,7 @@ class Table(Sequence[dict[str, Any]]):
         import pyarrow as pa
 
         text, time = pa.string(), pa.timestamp("s", tz="UTC")
-        types = dict.fromkeys(_TIMES, time) | {"reports": pa.int64(), "before_reports": pa.int64()}
+        types = dict.fromkeys(_TIMES, time) | dict.fromkeys(_WHOLE, pa.int64())
         types |= {"found": pa.bool_()} | {name: pa.float64() for name in _NUMBERS}
         return pa.Table.from_pylist(self._rows, pa.schema([(name, types.get(name, text)) for name in self.columns]))
 

@@ -37,17 +37,16 @@ export function metricPage(collection, title, info, main) {
   async function refresh() {
     const asked = choices.parameters({ rows: most(info) ?? MOST_ROWS });
     const series = follows(info) ? { series: follows(info) } : {};
-    const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND), ...series });
-    const first = ask(`${path}?${asked}`);
-    const found = besides(info) ? `&${new URLSearchParams(besides(info)((await first).content.estimate))}` : "";
-    const [now, epochs, ...sides] = await Promise.all([
-      first,
+    const now = await ask(`${path}?${asked}`);
+    const { estimate } = now.content;
+    const over = choices.over(estimate, LEAST_TREND, { rows: MOST_ROWS, ...series });
+    const found = besides(info) ? `&${new URLSearchParams(besides(info)(estimate))}` : "";
+    const [epochs, ...sides] = await Promise.all([
       ask(`${path}/epochs?${over}${found}`),
       ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}${found}`)),
     ]);
     const changed = [now, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
     if (!changed) return;
-    const { estimate } = now.content;
     choices.newest(estimate.lastEpoch);
     showAnswer(estimate);
     showTrend(estimate, epochs.content.estimates);
