@@ -18,6 +18,7 @@ import deniable as sdk
 from deniable import Collection, Metric
 from deniable_aggregator import Reader
 from deniable_aggregator.analysis.offline import accumulate
+from deniable_aggregator.store import Doubt, Doubted
 from support import commands
 from support.site import Running, browser, running, watched
 from support.waiting import PATIENCE
@@ -561,7 +562,6 @@ def test_every_chart_is_drawn_and_has_its_table(page: Page) -> None:
         expect(section.locator("table").first).to_be_visible()
 
 
-@pytest.mark.parametrize("page", [{"color_scheme": "light"}], indirect=True)
 def test_a_page_prints_with_every_chart_in_light_colours_as_wide_as_paper(page: Page) -> None:
     """Also charts that were never in view, and where the page is dark; afterwards it is as it was."""
     page.set_viewport_size({"width": 1400, "height": 500})
@@ -589,6 +589,26 @@ def test_a_page_prints_with_every_chart_in_light_colours_as_wide_as_paper(page: 
     assert page.evaluate("window.printed"), "printing tells the page"
 
 
+def test_a_day_that_is_not_trusted_is_said_on_its_card_and_its_page(page: Page, aggregator: Running) -> None:
+    """With the operator's reason; and the address can ask for it."""
+    with Reader(aggregator.endpoint) as reader:
+        (newest,) = reader.estimates("dark_mode")
+    day = newest["start"] - timedelta(days=1)
+    doubted = Doubted("editor", 86_400, int(day.timestamp()) // 86_400)
+    doubts = aggregator.server.store.doubts
+    aggregator.wait_for(doubts.put([doubted], Doubt("restored <b>from</b> a backup")))
+    try:
+        said = f"Not trusted. {day:%Y-%m-%d} is left out: restored <b>from</b> a backup."
+        shown(page, f"/c/editor?last=3&last_epoch={doubted.epoch + 1}")
+        expect(page.locator(".card", has_text="dark_mode").locator(".notice").first).to_have_text(said)
+        shown(page, f"/c/editor/dark_mode?last=3&last_epoch={doubted.epoch + 1}&doubtful=true")
+        answer = page.locator("section[aria-labelledby=answer-head]")
+        expect(answer.locator(".notice").first).to_contain_text(f"{day:%Y-%m-%d} counts, though it is doubtful")
+    finally:
+        aggregator.wait_for(doubts.withdraw([doubted]))
+
+
+@pytest.mark.parametrize("page", [{"color_scheme": "light"}], indirect=True)
 def test_colours_follow_the_system_until_they_are_chosen(page: Page) -> None:
     """Dark when the system is dark, light when the button says so, also after a reload."""
     shown(page, "/")

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
-__all__ = ["NAMES", "Dates", "moment_of", "span_of", "window"]
+__all__ = ["NAMES", "Dates", "moment_of", "seconds_of", "span_of", "window"]
 
 _HOUR, _DAY, _WEEK = 3600, 86_400, 7 * 86_400
 _UNITS = {"h": _HOUR, "d": _DAY, "w": _WEEK}
@@ -95,6 +95,15 @@ def span_of(text: str) -> tuple[int, str]:
             f"takes a whole number of epochs such as 7, or a span such as 7d (h, d, w), not {_quoted(text)}{near}"
         )
     return int(found[1]), found[2]
+
+
+def seconds_of(text: str) -> int:
+    """How long a span is that is told without knowing an epoch."""
+    found = _SPAN.fullmatch(text)
+    if not found or not found[2]:
+        near = _meant(own if own[-1] in _UNITS else f"{own}d" for own in _spans(text))
+        raise ValueError(f"takes a span such as 90d (h, d, w), not {_quoted(text)}{near}")
+    return int(found[1]) * _UNITS[found[2]]
 
 
 def _epochs(name: str, text: str, seconds: int) -> int:

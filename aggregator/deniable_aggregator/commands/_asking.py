@@ -29,6 +29,7 @@ def add_asking(parser: Parser) -> None:
     parser.add_argument("--last", type=span, metavar="SPAN", help="instead of --from: so long, 7d or 7 epochs (1)")
     parser.add_argument("--last-epoch", type=positive, metavar="EPOCH", help="instead of --to: an epoch's number")
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
+    parser.add_argument("--doubtful", action="store_true", help="epochs that are doubtful count, too")
     parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
     parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="speak TLS, and trust these certificates (PEM)")
@@ -55,7 +56,7 @@ def span(text: str) -> str:
 
 def window(options: argparse.Namespace) -> dict[str, Any]:
     """Which window is asked for, as a Reader takes it."""
-    return {name: getattr(options, name) for name in ("from_", "to", "last", "last_epoch")}
+    return {name: getattr(options, name) for name in ("from_", "to", "last", "last_epoch", "doubtful")}
 
 
 def _endpoint(text: str) -> str:

@@ -48,6 +48,7 @@ def query_of(
     last: int | str | None = None,
     last_epoch: int | None = None,
     segment: Mapping[str, str] | None = None,
+    doubtful: bool = False,
     confidence: float = 0.95,
     target: Target = "population",
     anytime: Anytime = "",
@@ -66,7 +67,7 @@ def query_of(
         raise ValueError(f"intervals hold at {' or '.join(_LOOKS)[4:]} looks, not {anytime!r}")
     if target not in _TARGETS:
         raise ValueError(f"a target is one of {', '.join(_TARGETS)}, not {target!r}")
-    query = window_of(from_=from_, to=to, last=last, last_epoch=last_epoch, segment=segment)
+    query = window_of(from_=from_, to=to, last=last, last_epoch=last_epoch, segment=segment, doubtful=doubtful)
     query.MergeFrom(
         pb.Query(
             confidence=confidence,
@@ -89,9 +90,10 @@ def window_of(
     last: int | str | None = None,
     last_epoch: int | None = None,
     segment: Mapping[str, str] | None = None,
+    doubtful: bool = False,
 ) -> pb.Query:
     """A query that says a window and a segment, and nothing else."""
-    query = pb.Query(segment=segment)
+    query = pb.Query(segment=segment, doubtful=doubtful)
     _put(query, from_, to, last, last_epoch)
     return query
 

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from deniable import Collection, Column, Metric
 from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.telling.tables import Table
+from deniable_aggregator.analysis.question import EpochDoubt
+from deniable_aggregator.telling.messages import doubt_messages
+from deniable_aggregator.telling.tables import Table, doubted
 
 __all__ = ["COUNTER_COLUMNS", "Counted", "CounterTable", "counters_message", "meanings"]
 
@@ -32,6 +34,7 @@ COUNTER_COLUMNS = (
     "counter",
     "meaning",
     "count",
+    "note",
 )
 """Of every table of counters."""
 
@@ -48,6 +51,8 @@ class Counted:
     segment: Mapping[str, str]
     columns: Sequence[NDArray[np.int64]]
     """Of each of its columns."""
+    doubts: tuple[EpochDoubt, ...]
+    """Epochs of the window that an operator does not trust."""
 
 
 def meanings(metric: Metric, column: Column) -> Iterator[str]:
@@ -97,6 +102,7 @@ def counters_message(found: Counted) -> Iterator[pb.ColumnCounters]:
             segment=found.segment,
             counters=counters.tolist(),
             meanings=meanings(found.metric, column),
+            doubts=doubt_messages(found.doubts, seconds),
         )
 
 
@@ -127,5 +133,6 @@ def _rows(column: pb.ColumnCounters) -> Iterator[dict[str, Any]]:
         "column": column.column,
         "mechanism": column.mechanism,
     }
+    note = doubted(column.doubts)
     for number, (meaning, count) in enumerate(zip(column.meanings, column.counters, strict=True)):
-        yield about | {"counter": number, "meaning": meaning, "count": count}
+        yield about | {"counter": number, "meaning": meaning, "count": count, "note": note}

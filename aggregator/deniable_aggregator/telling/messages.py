@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -11,8 +11,8 @@ from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import Catalog, Place
-from deniable_aggregator.analysis.dates import Dates
-from deniable_aggregator.analysis.question import Answer, Overview, Query, Trend
+from deniable_aggregator.analysis.dates import Dates, moment_of
+from deniable_aggregator.analysis.question import Answer, EpochDoubt, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.reveals import reveals
@@ -21,6 +21,7 @@ __all__ = [
     "LOOKS",
     "collection_message",
     "dates_of",
+    "doubt_messages",
     "estimate_message",
     "heading_message",
     "in_numbers",
@@ -69,6 +70,7 @@ def query_of(query: pb.Query, weighted: bool = False) -> Query:
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
         series=tuple(query.series),
         looks=next((own for own, sent in LOOKS.items() if sent == query.looks), Looks.ONE),
+        doubtful=query.doubtful,
     )
 
 
@@ -93,7 +95,20 @@ def estimate_message(found: Answer) -> pb.Estimate:
         looks=LOOKS[found.looks],
         weighted_by=found.weighted_by,
         place=place_message(found.place),
+        doubts=doubt_messages(found.doubts, seconds),
     )
+
+
+def doubt_messages(doubts: Iterable[EpochDoubt], seconds: int) -> Iterator[pb.Doubt]:
+    """The epochs that an operator does not trust."""
+    for own in doubts:
+        yield pb.Doubt(
+            epoch=own.epoch,
+            text=moment_of(own.epoch, seconds),
+            reason=own.reason,
+            removed=own.removed,
+            left_out=own.left_out,
+        )
 
 
 def place_message(place: Place) -> pb.Place:

@@ -114,9 +114,10 @@ class Questions:
         async with self._turn(asker, Price(about, metrics, asked.epochs, joined=joined, raw=True)) as turn:
             window = await self.analyst.window(collection, asked)
             asked = replace(asked, last_epoch=window.stop - 1)
+            doubts = await self.analyst.doubts(collection, asked)
             for each in metrics:
                 own = added(await self.analyst.counters(collection, asked, each, turn))
-                counted = Counted(self.analyst.catalog.title(about), about, each, window, asked.segment, own)
+                counted = Counted(self.analyst.catalog.title(about), about, each, window, asked.segment, own, doubts)
                 columns += await _made(lambda own=counted: [*counters_message(own)], counting(each), turn)  # type: ignore[misc]
         return columns
 
@@ -179,7 +180,7 @@ class Questions:
 
 def _check_window_alone(query: pb.Query) -> None:
     """A ValueError for whatever has to do with estimates alone."""
-    taken = {"from", "to", "last", "last_epoch", "epochs", "segment"}
+    taken = {"from", "to", "last", "last_epoch", "epochs", "segment", "doubtful"}
     if others := [field.name for field, _ in query.ListFields() if field.name not in taken]:
         raise ValueError(f"counters are of a window and a segment; they have no {', '.join(others)}")
 

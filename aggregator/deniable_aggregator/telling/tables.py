@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.naive_bayes import NaiveBayes
 
-__all__ = ["COLUMNS", "Table", "asked_elsewhere", "plain"]
+__all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain"]
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
@@ -173,7 +173,9 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "low_text": row.low_text,
             "high_text": row.high_text,
-            "note": "; ".join(part for part in (estimate.note, asked_elsewhere(estimate.place)) if part),
+            "note": "; ".join(
+                filter(None, (estimate.note, asked_elsewhere(estimate.place), doubted(estimate.doubts)))
+            ),
         }
 
 
@@ -184,6 +186,15 @@ def asked_elsewhere(place: pb.Place) -> str:
         said.append(f"asked so since version {place.since_version}, before that in {place.earlier}")
     if place.later:
         said.append(f"no longer asked so, but as in {place.later}")
+    return "; ".join(said)
+
+
+def doubted(doubts: Iterable[pb.Doubt]) -> str:
+    """Which epochs of a window are not trusted, why, and whether they count."""
+    said = []
+    for own in doubts:
+        how = "was removed" if own.removed else "is doubtful and left out" if own.left_out else "is doubtful"
+        said.append(f"{own.text} {how}: {own.reason}")
     return "; ".join(said)
 
 

@@ -48,7 +48,8 @@ def counters(found: CounterTable) -> str:
     """Raw counters as a table; below it the window."""
     rows = [(row["metric"], str(row["column"]), row["meaning"], f"{row['count']:,}") for row in found]
     told = table(("metric", "column", "what is counted", "count"), rows, (False, True, False, True))
-    return "\n".join([told, *(f"from {own}" for own in windows(found))])
+    notes = dict.fromkeys(row["note"] for row in found if row["note"])
+    return "\n".join([told, *notes, *(f"from {own}" for own in windows(found))])
 
 
 def windows(found: Table, which: str = "") -> list[str]:

@@ -206,6 +206,8 @@ WINDOW = (
               _WHOLE, _query("last_epoch", _count)),
     Parameter("segment.NAME", "Only the devices with this value of a segment.", "segment.platform=linux", _TEXT,
               _put_segment),
+    Parameter("doubtful", "Epochs that are doubtful count, too.", "doubtful=true", {"type": "boolean"},
+              _query("doubtful", _flag)),
 )  # fmt: skip
 """Of every question."""
 INTERVALS = (

@@ -504,6 +504,7 @@ class Estimate(google.protobuf.message.Message):
     LOOKS_FIELD_NUMBER: builtins.int
     WEIGHTED_BY_FIELD_NUMBER: builtins.int
     PLACE_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -550,6 +551,10 @@ class Estimate(google.protobuf.message.Message):
     def place(self) -> global___Place:
         """Where it stands among the answers of other versions."""
 
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
     def __init__(
         self,
         *,
@@ -570,11 +575,46 @@ class Estimate(google.protobuf.message.Message):
         looks: global___Looks.ValueType = ...,
         weighted_by: builtins.str = ...,
         place: global___Place | None = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "place", b"place", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
+
+@typing.final
+class Doubt(google.protobuf.message.Message):
+    """One epoch that is doubtful, or was removed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EPOCH_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    REMOVED_FIELD_NUMBER: builtins.int
+    LEFT_OUT_FIELD_NUMBER: builtins.int
+    epoch: builtins.int
+    """Which."""
+    text: builtins.str
+    """The same as questions name it: its day, or its hour."""
+    reason: builtins.str
+    """Why, in the operator's words."""
+    removed: builtins.bool
+    """Its counters are gone."""
+    left_out: builtins.bool
+    """It does not count in the answer: it was removed, or nobody has asked for doubtful epochs."""
+    def __init__(
+        self,
+        *,
+        epoch: builtins.int = ...,
+        text: builtins.str = ...,
+        reason: builtins.str = ...,
+        removed: builtins.bool = ...,
+        left_out: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epoch", b"epoch", "left_out", b"left_out", "reason", b"reason", "removed", b"removed", "text", b"text"]) -> None: ...
+
+global___Doubt = Doubt
 
 @typing.final
 class Trend(google.protobuf.message.Message):
@@ -680,6 +720,7 @@ class Query(google.protobuf.message.Message):
     FROM_FIELD_NUMBER: builtins.int
     TO_FIELD_NUMBER: builtins.int
     LAST_FIELD_NUMBER: builtins.int
+    DOUBTFUL_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -702,6 +743,8 @@ class Query(google.protobuf.message.Message):
     """In place of last_epoch: the day or hour with which the window ends; a day of an hourly collection with its last hour."""
     last: builtins.str
     """In place of epochs: how long the window is, such as "7d", "12h", "2w", or a number of epochs."""
+    doubtful: builtins.bool
+    """Epochs that are doubtful count, too."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -736,8 +779,9 @@ class Query(google.protobuf.message.Message):
         weights: collections.abc.Mapping[builtins.str, builtins.float] | None = ...,
         to: builtins.str = ...,
         last: builtins.str = ...,
+        doubtful: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "to", b"to", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "doubtful", b"doubtful", "epochs", b"epochs", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "to", b"to", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
 
 global___Query = Query
 
@@ -1254,6 +1298,7 @@ class ComparedSide(google.protobuf.message.Message):
     SEGMENT_FIELD_NUMBER: builtins.int
     REPORTS_FIELD_NUMBER: builtins.int
     EFFECTIVE_REPORTS_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
     first_epoch: builtins.int
     """First epoch of the window."""
     last_epoch: builtins.int
@@ -1274,6 +1319,10 @@ class ComparedSide(google.protobuf.message.Message):
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that it is about, by segment name; without any it is about all."""
 
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
     def __init__(
         self,
         *,
@@ -1284,9 +1333,10 @@ class ComparedSide(google.protobuf.message.Message):
         segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         reports: builtins.int = ...,
         effective_reports: builtins.float = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "reports", b"reports", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "reports", b"reports", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
 
 global___ComparedSide = ComparedSide
 
@@ -1594,6 +1644,7 @@ class ColumnCounters(google.protobuf.message.Message):
     SEGMENT_FIELD_NUMBER: builtins.int
     COUNTERS_FIELD_NUMBER: builtins.int
     MEANINGS_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """The collection, by a title that no other has."""
     metric: builtins.str
@@ -1626,6 +1677,10 @@ class ColumnCounters(google.protobuf.message.Message):
     def meanings(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """What each of them counts, in words."""
 
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
     def __init__(
         self,
         *,
@@ -1640,9 +1695,10 @@ class ColumnCounters(google.protobuf.message.Message):
         segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         counters: collections.abc.Iterable[builtins.int] | None = ...,
         meanings: collections.abc.Iterable[builtins.str] | None = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "column", b"column", "counters", b"counters", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "meanings", b"meanings", "mechanism", b"mechanism", "metric", b"metric", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "column", b"column", "counters", b"counters", "doubts", b"doubts", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "meanings", b"meanings", "mechanism", b"mechanism", "metric", b"metric", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
 
 global___ColumnCounters = ColumnCounters
 

@@ -52,7 +52,7 @@ export class Choices {
     const all = new URLSearchParams(location.search);
     const number = all.get("last_epoch");
     if (number && !all.has("to")) all.set("to", epochDay(Number(number), this.#collection.epochSeconds) ?? number);
-    const known = new Set(["from", "to", "last", "confidence", "anytime", "target", ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
+    const known = new Set(["from", "to", "last", "doubtful", "confidence", "anytime", "target", ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
     return new URLSearchParams([...all].filter(([name, value]) => known.has(name) && value !== ""));
   }
 

@@ -8,7 +8,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { besides, fits, follows, most, viewOf } from "./views.js";
-import { askedSince, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -69,13 +69,14 @@ export function metricPage(collection, title, info, main) {
     const truth = rows.some((row) => row.truth !== undefined);
     const cut = estimate.series.filter((series) => series.rowCount > series.rows.length);
     const head = h("h2", { id: "answer-head" }, windowName(estimate, seconds));
-    if (!hasReports(estimate)) return swap(answer, head, emptyNotice("Nothing has come for this window and these segments."));
+    if (!hasReports(estimate)) return swap(answer, head, doubtNotice(estimate), emptyNotice("Nothing has come for this window and these segments."));
     const about = `${reportsLine(estimate)}. Intervals of ${percentOf(estimate.confidence)} about ${estimate.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}.`;
     return swap(
       answer,
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
       askedSince(info),
       h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate, info)}. The intervals belong to the raw estimates and are not shown.` : ""),
+      doubtNotice(estimate),
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
