@@ -11,7 +11,7 @@ from deniable_aggregator.analysis.changes import Before, Changed, Found
 from deniable_aggregator.analysis.comparison import Change, Devices
 from deniable_aggregator.answers import Heading, RowId, Target
 from deniable_aggregator.telling.digits import decimals, difference, text
-from deniable_aggregator.telling.messages import LOOKS, heading_message, place_message
+from deniable_aggregator.telling.messages import LOOKS, doubt_messages, heading_message, place_message
 
 __all__ = ["before_of", "changes_message", "devices_of"]
 
@@ -78,6 +78,7 @@ def _side_message(own: Changed, place: int) -> pb.ComparedSide:
         segment=own.segments[place],
         reports=0 if fixed else side.estimate.reports,
         effective_reports=0 if fixed else side.effective,
+        doubts=() if fixed else doubt_messages(own.doubts[place], seconds),
     )
 
 
