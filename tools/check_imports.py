@@ -62,6 +62,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "store": set(),
         "ingest": {"store"},
         "analysis": {"answers", "ingest", "store"},
+        "learning": {"answers"},
         "telling": {"analysis", "answers"},
         "planning": {"analysis", "answers", "estimators"},
         "serving": {"analysis", "ingest", "store", "telling"},
