@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -130,7 +131,7 @@ def test_one_device_moves_the_minimum_nearly_as_far_as_is_said() -> None:
 def exposed(epsilon: float, shift: float) -> float:
     """The delta of normal noise of deviation 1 where one device moves what it is added to by so much: by adding up
     by how much one density exceeds e^epsilon times the other."""
-    places = np.linspace(-12, 12 + shift, 400_001)
+    places = np.linspace(-12, 12 + shift, 40_001)
     above = stats.norm.pdf(places, shift) - math.exp(epsilon) * stats.norm.pdf(places)
     return float(np.clip(above, 0, None).sum() * (places[1] - places[0]))
 
@@ -195,15 +196,27 @@ def test_a_penalty_that_leaves_nothing_for_noise_is_refused() -> None:
 
 
 def test_the_density_is_that_of_what_is_released() -> None:
-    """One weight: 300 draws by the law that the density says. Power: noise of half the scale is found."""
+    """One weight, at a penalty so small that curvatures decide: 200 draws by the law that the density says. Power:
+    without the determinants it would be another law."""
     own = Fleet(np.array([[1.0], [-0.5]]), np.array([1, 1]), np.array([3.0, 2.0]), 1)
-    places = np.linspace(-60, 60, 6_001)
-    density = np.exp([objective.log_density(np.array([[place]]), own, 1.0, 0.2) for place in places])
-    law = np.cumsum(density) / density.sum()
+    places = np.linspace(-300, 300, 1_501)
+    density = np.array([objective.log_density(np.array([[place]]), own, 4.0, 0.02) for place in places])
     generator = np.random.default_rng(5)
-    drawn = [float(objective.released(own, 1.0, 0.2, generator)[0, 0]) for _ in range(300)]
-    found = stats.kstest(drawn, lambda at: np.interp(at, places, law)).statistic
-    assert found <= KOLMOGOROV / math.sqrt(300)
+    drawn = [float(objective.released(own, 4.0, 0.02, generator)[0, 0]) for _ in range(200)]
+    bent = np.array([curvature(np.array([[place]]), own, 0.02, np.ones((1, 1)))[0, 0] for place in places])
+    for logs, right in ((density, True), (density - np.log(bent), False)):
+        law = np.cumsum(np.exp(logs - logs.max()))
+        found = stats.kstest(drawn, partial(np.interp, xp=places, fp=law / law[-1])).statistic
+        assert (found <= KOLMOGOROV / math.sqrt(200)) == right
+
+
+def test_the_tilt_is_as_large_as_is_said() -> None:
+    """What is released tells its tilt: it is as long as 3,000 entries make it, of which each is of 2 / part (where
+    bend / (n penalty) is a half, of 4), to a tenth: six standard deviations."""
+    own = fleet(np.random.default_rng(14), 5, 1, 3_000)
+    weights = objective.released(own, 1.0, 0.1, np.random.default_rng(15))
+    tilt = 5 * float(np.linalg.norm(gradient(weights, own, 0.1)))
+    assert tilt == pytest.approx(3_000 * 4, rel=0.1)
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -242,6 +255,21 @@ def test_clipping_the_batch_gives_away_170_times_delta() -> None:
     apart, spread = float(np.linalg.norm(sums[0] - sums[1])), 2 * clip * normal_deviation(1.0, delta)
     assert exposed(1.0, apart / spread) <= delta * (1 + 1e-3)
     assert spread / devices < noted / 50
+
+
+def test_normal_noise_is_as_large_as_is_said() -> None:
+    """Of what output perturbation adds to 3,000 weights, of one step of a descent, and of four of twice the deviation
+    each: as far as a chi-square of 3,000 says, which is farther off once in 10^6 times. A tenth less is found."""
+    own = fleet(np.random.default_rng(10), 5, 1, 3_000)
+    moved = output.sensitivity(5, 0.1, 1) * normal_deviation(1.0, 1e-6)
+    added = output.released(own, 1.0, 1e-6, 0.1, np.random.default_rng(11)) - fitted(own, 0.1, 1e-6)
+    clipped = descent.clipped_sum(np.zeros((1, 3_000)), own, 0.2)
+    one = descent.released(own, 1.0, 1e-6, descent.Descent(1, 5.0, 0.2), np.random.default_rng(12)) + clipped
+    every = descent.released(own, 1.0, 1e-6, descent.Descent(4, 5.0, 0.2), np.random.default_rng(13))
+    spread = 2 * 0.2 * normal_deviation(1.0, 1e-6)
+    halves = math.sqrt(1 + 1 + 1 + 0.25)  # the mean of the weights after three steps and after four
+    for noise, deviation in ((added, moved), (one, spread), (every, 2 * spread * halves)):
+        assert float((noise**2).mean()) / deviation**2 == pytest.approx(1, abs=5 * math.sqrt(2 / 3_000))
 
 
 def test_descent_without_noise_finds_the_minimum() -> None:

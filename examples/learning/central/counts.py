@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deniable.kinds.joint import joined
 from deniable_aggregator.answers.naive_bayes import NaiveBayes, naive_bayes
 
-__all__ = ["model", "scale"]
+__all__ = ["model", "noisy", "scale"]
 
 _Floats = NDArray[np.float64]
 
@@ -24,6 +24,12 @@ _Floats = NDArray[np.float64]
 def scale(features: int, epsilon: float) -> float:
     """Of the noise of every cell."""
     return 2 * features / epsilon
+
+
+def noisy(tables: Mapping[str, _Floats], epsilon: float, generator: np.random.Generator) -> dict[str, _Floats]:
+    """The counts of every feature's table with their noise."""
+    width = scale(len(tables), epsilon)
+    return {name: counts + generator.laplace(scale=width, size=counts.shape) for name, counts in tables.items()}
 
 
 def model(
@@ -38,8 +44,8 @@ def model(
     devices = float(next(iter(tables.values())).sum())
     width = scale(len(tables), epsilon)
     cells = []
-    for name, counts in tables.items():
-        shares = (counts + generator.laplace(scale=width, size=counts.shape)) / devices
+    for name, counts in noisy(tables, epsilon, generator).items():
+        shares = counts / devices
         sampled = np.clip(shares, 0, 1) * np.clip(1 - shares, 0, 1) / devices
         errors = np.sqrt(sampled + 2 * (width / devices) ** 2)
         keys = [f"{name}: {joined((one, other))}" for one in values[target] for other in values[name]]

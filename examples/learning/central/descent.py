@@ -27,11 +27,11 @@ __all__ = ["Descent", "clipped_sum", "released"]
 class Descent:
     """How it descends, which is said before anything is looked at."""
 
-    steps: int = 50
+    steps: int = 100
     """How often everybody's gradients are added up."""
-    rate: float = 8.0
+    rate: float = 30.0
     """How far a step follows the mean of the gradients."""
-    clip: float = 1.0
+    clip: float = 0.5
     """How long the gradient of one device is at most."""
 
 
