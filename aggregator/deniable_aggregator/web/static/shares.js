@@ -3,7 +3,7 @@ import { bars } from "./charts.js";
 import { h } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { rowsBy } from "./rows.js";
-import { noneNotice, reading } from "./words.js";
+import { newTag, noneNotice, reading } from "./words.js";
 
 const WHOLE = [0, 1];
 const ON_A_CARD = 5;
@@ -19,7 +19,7 @@ export const shares = {
     const shown = rows.length > ON_A_CARD ? largest(rows).slice(0, ON_A_CARD) : rows;
     const left = estimate.series.find((series) => series.heading.measure === SHARE).rowCount - shown.length;
     return [
-      h("div", { class: "lines" }, ...shown.flatMap((row) => line(row, estimate))),
+      lines(shown, estimate),
       left > 0 ? h("p", { class: "spark-caption" }, `and ${left} more`) : null,
     ];
   },
@@ -55,10 +55,12 @@ function single(row) {
   ];
 }
 
-function line(row, estimate) {
-  return [
-    h("span", { class: "name", title: row.key }, row.key),
-    glyph(row, WHOLE),
+// A line a row: its name, its interval, on a scale and with a threshold if there is one, and its number.
+export function lines(rows, estimate, { scale = WHOLE, threshold, fresh } = {}) {
+  const line = (row) => [
+    h("span", { class: "name", title: row.key }, fresh?.has(row.key) ? newTag() : null, row.key),
+    glyph(row, scale, threshold),
     h("span", { class: "text" }, row.text, h("span", { class: "unseen" }, ` (${reading(row, estimate)})`)),
   ];
+  return h("div", { class: "lines" }, ...rows.flatMap(line));
 }

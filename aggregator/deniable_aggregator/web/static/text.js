@@ -2,11 +2,13 @@
 import { bars } from "./charts.js";
 import { h } from "./dom.js";
 import { rowsBy } from "./rows.js";
-import { shares } from "./shares.js";
-import { reading } from "./words.js";
+import { lines, shares } from "./shares.js";
+import { noneNotice, reading } from "./words.js";
 
 const CANDIDATES = "candidates";
+const FOUND = "found";
 const SHARE = "MEASURE_SHARE";
+const ON_A_CARD = 5;
 const DRAWN = 30;
 
 export const text = {
@@ -24,16 +26,30 @@ export const text = {
     return shares.rows(estimate).map((row) => ({ ...row, heading: { ...row.heading, name: CANDIDATES } }));
   },
 
-  card(estimate) {
+  // Bars as long as the longest interval lets them be, with a line across at the share from which on words are found.
+  card(estimate, fresh) {
     const series = estimate.series[0];
-    const found = shares.card(estimate);
-    return series.rows.length && series.leastText ? [...found, h("p", { class: "spark-caption" }, `words of eight letters are found from ${series.leastText} on`)] : found;
+    const rows = rowsBy(SHARE, estimate).slice(0, ON_A_CARD);
+    if (!rows.length) return [noneNotice()];
+    const most = Math.max(...rows.map((row) => Math.max(row.high, row.truth ?? 0)), series.least);
+    const left = series.rowCount - rows.length;
+    const covered = estimate.series.find((own) => own.heading.name === FOUND)?.rows[0];
+    const parts = [
+      left > 0 ? `and ${left} more` : "",
+      covered ? `${covered.text} of the devices (${covered.lowText} to ${covered.highText}) have a word that is found` : "",
+      `words of eight letters are found from ${series.leastText} on, where the line is`,
+    ];
+    const caption = parts.filter(Boolean).join("; ");
+    return [lines(rows, estimate, { scale: [0, most], threshold: series.least, fresh }), h("p", { class: "spark-caption" }, caption)];
   },
 
-  answer(estimate, info, fitted) {
+  news: true,
+
+  answer(estimate, info, fitted, fresh) {
     const series = estimate.series[0];
     const rows = rowsBy(SHARE, estimate).slice(0, DRAWN).map((row) => ({
       label: row.key,
+      marked: fresh?.has(row.key),
       value: fitted ? row.consistent : row.value,
       low: fitted ? undefined : row.low,
       high: fitted ? undefined : row.high,

@@ -38,6 +38,9 @@ export function openNotice(estimate) {
   return h("p", { class: "notice" }, h("strong", {}, head), `${estimate.metric}: ${estimate.note}.`);
 }
 
+// Of a word that nobody has listed, found for the first time.
+export const newTag = () => h("span", { class: "tag new", title: "Found, and not in the window before; its share has grown by more than noise explains" }, "new");
+
 export function emptyNotice(what) {
   return h(
     "p",
