@@ -128,7 +128,7 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
             reports = int(before[0]["reports"])
             soon(lambda: int(json.loads(fetched(asked))["estimates"][0]["reports"]) > reports, "more devices report")
             demo.send_signal(signal.SIGINT)
-            assert demo.wait(30) == 0
+            assert demo.wait(PATIENCE) == 0
         finally:
             demo.kill()  # where it has not ended by itself
 

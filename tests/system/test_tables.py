@@ -19,15 +19,11 @@ from deniable import Collection
 from deniable_aggregator import Reader, RemoteError, Table
 from deniable_aggregator.telling.tables import COLUMNS
 from support.commands import COMMAND, ROOT, told
-from support.editor import BROWSER, DARK, HEAD, MINUTES
+from support.editor import BROWSER, DARK, HEAD, MINUTES, filled
 from support.site import Running, running
 from support.waiting import PATIENCE
 
-COLLECTION = Collection.loads(
-    f"""\
-{HEAD}{BROWSER}{DARK}{MINUTES}mechanism = "laplace"
-"""
-)
+COLLECTION = Collection.loads(f'{HEAD}{BROWSER}{DARK}{MINUTES}mechanism = "laplace"')
 TODAY = int(time.time() // 86400)
 
 
@@ -35,11 +31,7 @@ TODAY = int(time.time() // 86400)
 def aggregator() -> Iterator[Running]:
     """Three days of reports from two platforms."""
     with running(COLLECTION) as started:
-        for ago in range(3):
-            for segment in (0, 1):
-                counters = {"browser": [400 + ago, 300, 200, 120], "dark": [450, 550 + ago]}
-                counters["minutes"] = [1000, 700_000, 510_000_000, 0]
-                started.put(COLLECTION, TODAY - ago, counters, segment, batches=10)
+        filled(started, COLLECTION, TODAY, 3)
         yield started
 
 

@@ -19,30 +19,18 @@ from deniable import Collection
 from deniable_aggregator import Reader
 from deniable_aggregator.commands import main
 from deniable_aggregator.planning.simulate import simulate
+from support.collection_files import head, metric
 from support.commands import ROOT
 from support.prometheus import query, scraping
-from support.site import Running, browser, running
+from support.site import Running, browser, got, running
 from support.waiting import soon
-from system.test_tree import got
 
-TEXT = """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[metrics.engine]
-kind = "text"
-description = "The search engine"
-max_bytes = 40
-epsilon = 2.0
-"""
+TEXT = head("shop", 5.0) + metric("engine", "text", "The search engine", max_bytes=40, epsilon=2.0)
 SCRIPT = "<script>x()"
 TURNED = "\u202eelgoog"
 LINK = "<a href='/'>e"
 LONG = "x" * 99
-LONGEST = 8 * 40
+LONGEST = 6 * 40
 """A word's bytes, or what stands for them: a control character is one byte, and as a key six signs at the most."""
 DEVICES = {"duckduck": 5_000, "ecosia": 3_500, SCRIPT: 3_500, LINK: 4_000, TURNED: 2_000, LONG: 1_000, "rare": 1_000}
 BEFORE = {"duckduck": 6_000, "ecosia": 5_500, SCRIPT: 3_500, TURNED: 3_000, LONG: 1_000, "rare": 1_000}
