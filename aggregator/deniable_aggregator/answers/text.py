@@ -166,7 +166,7 @@ def _estimate(metric: Metric, listed: Listed, keys: Keys, confidence: float, tar
     else:
         rows = {LONG: [_unknown(LONG)], CANDIDATES: [_unknown(key) for key in candidates], FOUND: [_unknown(_ANY)]}
         rows[SHARES] = [_unknown(word_key(each.word)) for each in listed.found]
-    if FOUND not in keys:
+    if not keys.get(FOUND):
         rows[FOUND] = []
     least = _least(_kind(metric), listed.cells, _MIDDLE) if reports else 1.0
     series = tuple(
