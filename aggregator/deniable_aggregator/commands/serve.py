@@ -33,6 +33,12 @@ def add(commands: Any) -> None:
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
     )
     add_http(parser)
+    parser.add_argument(
+        "--debug-view",
+        action="store_true",
+        help="show what applications of this account record with DENIABLE_DEBUG=1, and what would be reported of it: "
+        "in memory, and never counted",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--redis",
@@ -115,7 +121,7 @@ def run(options: Any) -> None:
     )
     program = Program(settings, Sources(tuple(options.collections)), answering)
     supervisor = Supervisor(program, options.workers)
-    site = _site(options.http, supervisor.catalog) if options.http else None
+    site = _site(options.http, supervisor.catalog, debug=options.debug_view)
     if site:
         supervisor.attach(site.beside)
 
@@ -126,6 +132,8 @@ def run(options: Any) -> None:
         )
         if site:
             print(f"the page is at {site.url}", flush=True)
+            if site.debug_url:
+                print(f"the debug view is at {site.debug_url}", flush=True)
         if access.costs_more():
             print(
                 "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA", file=sys.stderr
@@ -134,8 +142,15 @@ def run(options: Any) -> None:
     serve(supervisor, ready, alone=options.alone)
 
 
-def _site(listen: str, catalog: Catalog) -> Site:
+def _site(listen: str | None, catalog: Catalog, *, debug: bool) -> Site | None:
     from deniable_aggregator.analysis.query import analyst_of
-    from deniable_aggregator.web import Site
+    from deniable_aggregator.web import DebugView, Site
 
-    return Site(listen, analyst_of(catalog))
+    if listen is None:
+        if debug:
+            raise UsageError("the debug view is a page: it needs --http HOST:PORT")
+        return None
+    try:
+        return Site(listen, analyst_of(catalog), debug=DebugView() if debug else None)
+    except ValueError as error:
+        raise UsageError(f"--debug-view with --http {listen}: {error}") from error
