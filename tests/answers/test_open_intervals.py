@@ -235,7 +235,7 @@ def told() -> tuple[Answer, Table]:
     """The answer of a count without a max, as it travels, and as a table."""
     collection = Collection.loads(TEXT)
     metric = collection.metrics["errors"]
-    found = Answer(collection, metric, 3, 3, {}, events("", [3] * 100), 100.0, [None, None], [1, 1])
+    found = Answer(collection, metric, 3, 3, {}, events("", {3: 100}), 100.0, [None, None], [1, 1])
     return found, Table.of([estimate_message(found)])
 
 
@@ -269,7 +269,7 @@ def test_a_limit_is_asked_for() -> None:
 def test_about_the_devices_that_reported_both_ends_are_known() -> None:
     """Their counts are given, and the noise is known whatever they are."""
     metric = asked("count", 'privacy_unit = "event"\nepsilon = 1.0\n')
-    none = events("", [3] * 100)
+    none = events("", {3: 100})
     counters = [np.array([100, 300, 900, 0])]
     assert math.isinf(none.rows[0].high)
     found = answer(metric, counters, target=Target.REPORTING)
