@@ -31,7 +31,7 @@ class Point(NamedTuple):
 
 def drawn(points: Sequence[Point], plain: float, about: str) -> str:
     """The picture as SVG; `plain` is told without privacy."""
-    width, height = _LEFT + _WIDE + 20, _TOP + _HIGH + 64
+    width, height = _LEFT + _WIDE + 20, _TOP + _HIGH + 84
     opening = f'viewBox="0 0 {width} {height}" role="img" font-family="sans-serif" font-size="12"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {opening}>',
@@ -39,11 +39,8 @@ def drawn(points: Sequence[Point], plain: float, about: str) -> str:
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
         *_lines(points, plain),
         _text(_LEFT + _WIDE / 2, _TOP + _HIGH + 34, "rounds", "middle"),
-        _text(
-            _LEFT,
-            _TOP + _HIGH + 56,
-            f"{about}: mean of the fleets, from the least to the most; dashed: without privacy",
-        ),
+        _text(_LEFT, _TOP + _HIGH + 56, f"{about}: the mean of the fleets, and from the least to the most"),
+        _text(_LEFT, _TOP + _HIGH + 74, "dashed: without privacy"),
     ]
     return "\n".join([*parts, "</svg>", ""])
 
