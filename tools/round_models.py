@@ -48,7 +48,7 @@ class Manner(NamedTuple):
     """How far a step goes, as many times the mean update."""
 
 
-MANNERS: Mapping[str, Manner] = {"breast cancer": Manner(16, 80.0), "digits": Manner(16, 80.0)}
+MANNERS: Mapping[str, Manner] = {"breast cancer": Manner(16, 80.0), "digits": Manner(8, 20.0)}
 
 
 class Learned(NamedTuple):
