@@ -6,11 +6,13 @@ import { h, swap } from "./dom.js";
 import { healthPage } from "./health.js";
 import { metricPage } from "./metric.js";
 import { overview } from "./overview.js";
+import { startPrint } from "./print.js";
 import { startTheme } from "./theme.js";
 
 const RETRY = 3_000;
 
 startTheme();
+startPrint();
 start();
 
 async function start() {
