@@ -18,9 +18,9 @@ COINS = RandomizedResponse(Epsilon.of("ln 3"), 2)
 def test_the_survey_with_two_coins() -> None:
     """Golden: a prior of 2% becomes 5.77% by a yes and 0.68% by a no, and the channel is [[3/4, 1/4], [1/4, 3/4]]."""
     assert [[float(chance) for chance in row.values()] for row in COINS.channel()] == [[0.75, 0.25], [0.25, 0.75]]
-    told = beliefs(COINS, 0.02, 1)
+    told = beliefs(COINS, 0.02)
     assert told is not None
-    (no, after_no), (yes, after_yes) = told
+    (no, after_no), (yes, after_yes) = told[1]
     assert (after_yes, after_no) == pytest.approx((0.057692, 0.006757), abs=5e-7)
     assert (yes, no) == pytest.approx((0.26, 0.74))
     assert after(0.02, float(COINS.p), float(COINS.q)) == after_yes
@@ -55,9 +55,9 @@ def test_fresh_answers_can_be_averaged() -> None:
 def test_no_report_tells_more_than_epsilon_lets_it(mechanism: RandomizedResponse) -> None:
     """Every payload of a channel: within the bounds, and on average as likely as before."""
     for prior in (0.001, 0.02, 0.5, 0.9):
-        told = beliefs(mechanism, prior, 1)
-        assert told is not None
-        bounds = belief(prior, 1.0)
+        every = beliefs(mechanism, prior)
+        assert every is not None
+        told, bounds = every[1], belief(prior, 1.0)
         assert math.fsum(chance for chance, _ in told) == pytest.approx(1)
         assert math.fsum(chance * later for chance, later in told) == pytest.approx(prior)
         assert bounds.least - 1e-12 <= min(later for _, later in told)
@@ -66,7 +66,7 @@ def test_no_report_tells_more_than_epsilon_lets_it(mechanism: RandomizedResponse
 
 def test_what_is_too_large_is_not_written_out() -> None:
     """A channel of millions of chances: there are the bounds."""
-    assert beliefs(SubsetSelection(ONE, 64, 17), 0.02, 0) is None
+    assert beliefs(SubsetSelection(ONE, 64, 17), 0.02) is None
 
 
 @pytest.mark.parametrize("prior", [0.0, 1.0, -1.0, 2.0])

@@ -12,7 +12,7 @@ from deniable.kinds import KINDS, Fed
 from deniable.odds import believed
 from deniable_aggregator.telling.reveals import reveals
 from planning.everything import EVERYTHING
-from support.asked import LINKABLE
+from support.asked import LINKABLE, asked
 
 KINDS_PARAMETERS = {
     "boolean": "",
@@ -83,6 +83,14 @@ def test_every_kind_has_sentences(kind: str) -> None:
     told = sentences(kind)
     assert "2.72 times as likely" in told
     assert "73.11% sure" in told
+
+
+def test_a_count_of_which_events_are_hidden_says_so() -> None:
+    """Its size is no secret: two counts that are far apart make reports as much likelier as they like."""
+    told = " ".join(reveals(asked("count", 'privacy_unit = "event"\nepsilon = 1\n')))
+    assert "What is hidden is one event more or less; how large the count is can be seen." in told
+    assert "Who held one event to be an even bet is at most 73.11% sure of it after one report." in told
+    assert "no answer" not in told
 
 
 def test_a_delta_is_never_left_out() -> None:

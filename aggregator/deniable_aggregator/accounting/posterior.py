@@ -15,6 +15,7 @@ that is 0.68% and 5.77%, which the survey with two coins reaches: after a no, an
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -66,17 +67,21 @@ def after(prior: float, own: float, other: float) -> float:
     return prior * own / (prior * own + (1 - prior) * other)
 
 
-def beliefs(mechanism: Mechanism, prior: float, value: int) -> tuple[tuple[float, float], ...] | None:
-    """For every payload its chance, and what the prior of an input becomes; None of a channel that is too large."""
+def beliefs(mechanism: Mechanism, prior: float) -> tuple[tuple[tuple[float, float], ...], ...] | None:
+    """For every input and every payload its chance, and what the prior of the input becomes by it.
+
+    None of a channel that is too large.
+    """
     channel = rows(mechanism)
     if channel is None:
         return None
-    own = channel[value]
-    other = np.delete(channel, value, axis=0).mean(axis=0)
-    chances = prior * own + (1 - prior) * other
-    return tuple(zip(chances.tolist(), (prior * own / chances).tolist(), strict=True))
+    others = (channel.sum(axis=0) - channel) / (len(channel) - 1)
+    chances = prior * channel + (1 - prior) * others
+    later = prior * channel / chances
+    return tuple(tuple(zip(*pair, strict=True)) for pair in zip(chances.tolist(), later.tolist(), strict=True))
 
 
+@lru_cache(maxsize=32)
 def rows(mechanism: Mechanism) -> NDArray[np.float64] | None:
     """The channel as an array, a row an input; None where it has too many chances to be written out."""
     most = _WRITTEN // mechanism.inputs

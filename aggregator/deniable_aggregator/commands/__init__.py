@@ -21,6 +21,7 @@ from deniable_aggregator.commands import (
     demo,
     diff,
     estimates,
+    explain,
     init,
     ledger,
     serve,
@@ -31,7 +32,22 @@ from deniable_aggregator.commands._command import UsageError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, init, serve, estimates, compare, check, diff, bundle, audit, simulate, synthesize, ledger, codegen)
+_COMMANDS = (
+    demo,
+    init,
+    serve,
+    estimates,
+    compare,
+    check,
+    explain,
+    diff,
+    bundle,
+    audit,
+    simulate,
+    synthesize,
+    ledger,
+    codegen,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -58,8 +58,14 @@ def _odds(metric: Metric, prior: float) -> Iterator[str]:
         return
     told, sure = once(metric), _believed(0.5, float(once(metric)))
     times = f"{math.exp(float(told)):,.2f} times"
-    yield f"Whatever a device sends, no answer makes it more than {times} as likely as another (epsilon {told})."
-    yield f"Who held an answer to be an even bet is at most {sure} sure of it after one report."
+    if all(mechanism.hides_all for mechanism in metric.mechanisms):
+        what = "an answer"
+        yield f"Whatever a device sends, no answer makes it more than {times} as likely as another (epsilon {told})."
+    else:
+        what = "one event"
+        yield "What is hidden is one event more or less; how large the count is can be seen."
+        yield f"Whatever a device sends, one event makes it at most {times} as likely (epsilon {told})."
+    yield f"Who held {what} to be an even bet is at most {sure} sure of it after one report."
     yield f"Who gave it {_percent(prior)} gives it at most {_believed(prior, float(told))} then."
     if metric.instantaneous:
         sure = _believed(0.5, float(metric.epsilon))
