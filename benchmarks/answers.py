@@ -26,7 +26,7 @@ from deniable_aggregator.estimators.projective_geometry import frequencies, supp
 from deniable_aggregator.planning import twins
 from deniable_aggregator.store import Additions, Arrivals, CounterKey, EmbeddedStore, EpochKey, Store
 
-__all__ = ["measure"]
+__all__ = ["counters", "measure"]
 
 _ROUNDS = 5
 _EPOCHS = 90
@@ -112,7 +112,8 @@ def _goals() -> Iterator[_Goal]:
         yield _Goal(what, most, partial(twins.draw, each, inputs, np.random.default_rng(1)))
 
 
-def _counters(column: Column, generator: np.random.Generator) -> NDArray[np.int64]:
+def counters(column: Column, generator: np.random.Generator) -> NDArray[np.int64]:
+    """As of about ten thousand reports, another number in every epoch."""
     shape, reports = column.shape, int(generator.integers(8000, 12_000))
     if isinstance(shape, Symbol):
         return generator.multinomial(reports, np.full(shape.size, 1 / shape.size))
@@ -142,7 +143,7 @@ async def _filled(store: Store, collection: Collection, epochs: range) -> None:
     generator = np.random.default_rng(3)
     columns = [column for metric in collection.metrics.values() for column in metric.columns]
     for epoch in epochs:
-        own = [_counters(column, generator) for column in columns]
+        own = [counters(column, generator) for column in columns]
         added = Additions.checked(
             keys=[CounterKey(collection.digest, column.number, epoch, 0) for column in columns],
             sizes=[len(each) for each in own],

@@ -54,8 +54,9 @@ as they would be published: the lectures' program leaves the last out, and so do
 ## Trees, as devices answer them
 
 The kind `tree` over the same routes at epsilon 1, asked of so many devices: root mean squared errors of a node's
-share, over {trees} draws. *Raw* is what is estimated, *whole* the part of the reports by whole numbers. How many devices
-there are in all is known of every tree, since it is how many reported; so whole numbers are nearer at every level.
+share, over {trees} draws. *Raw* is what is estimated, *whole* the part of the reports by whole numbers. How many
+devices there are in all is known of every tree, since it is how many reported; so whole numbers are nearer at every
+level.
 
 | reports | airports, raw | airports, whole | routes, raw | routes, whole |
 |---|---|---|---|---|

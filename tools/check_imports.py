@@ -63,11 +63,12 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "ingest": {"store"},
         "analysis": {"answers", "ingest", "store"},
         "accounting": set(),
+        "learning": {"answers"},
         "telling": {"accounting", "analysis", "answers"},
         "planning": {"analysis", "answers", "estimators"},
         "serving": {"analysis", "ingest", "store", "telling"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
-        "demo": {"analysis", "answers", "planning", "serving", "telling", "web"},
+        "demo": {"analysis", "answers", "learning", "planning", "serving", "telling", "web"},
         "commands": {"analysis", "demo", "planning", "serving", "store", "telling", "web"},
     },
 }

@@ -50,6 +50,20 @@ def test_the_curve_has_what_dp_accounting_publishes(slack: float, grid: int) -> 
     assert grid - 2 < advanced(answer, 30, slack).epsilon <= grid
 
 
+@pytest.mark.parametrize(
+    ("answer", "answers", "slack", "epsilon"),
+    [
+        (Spent(1.0, 0.001), 30, 0.06, 21.709612625),
+        (Spent(1.0, 0.001), 30, 0.1, 19.817379170),
+        (Spent(1.0), 100, 1e-6, 83.530701679),
+        (Spent(0.1), 365, 1e-6, 10.313864609),
+    ],
+)
+def test_the_curve_has_what_dp_accounting_computes(answer: Spent, answers: int, slack: float, epsilon: float) -> None:
+    """dp-accounting 0.6.0: `from_privacy_parameters`, `self_compose`, `get_epsilon_for_delta`, at steps of 10^-4."""
+    assert advanced(answer, answers, slack).epsilon == pytest.approx(epsilon, rel=1e-8)
+
+
 def test_deltas_that_are_too_large_have_no_epsilon() -> None:
     """As there: 30 answers at a delta of 0.01 are given away with a chance of 0.26 already."""
     with pytest.raises(ValueError, match="more than a slack"):

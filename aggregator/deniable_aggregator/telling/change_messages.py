@@ -7,11 +7,11 @@ import math
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.analysis.changes import Before, Changed, Found
-from deniable_aggregator.analysis.comparison import Change, Devices
+from deniable_aggregator.analysis.changes import Before, Changed, Found, Marked
+from deniable_aggregator.analysis.comparison import Devices
 from deniable_aggregator.answers import Heading, RowId, Target
 from deniable_aggregator.telling.digits import decimals, difference, text
-from deniable_aggregator.telling.messages import LOOKS, heading_message, place_message
+from deniable_aggregator.telling.messages import LOOKS, doubt_messages, heading_message, place_message
 
 __all__ = ["before_of", "changes_message", "devices_of"]
 
@@ -54,7 +54,7 @@ def _comparison_message(own: Changed) -> pb.Comparison:
         series=[
             pb.ChangeSeries(
                 heading=heading_message(heading),
-                changes=[_change_message(heading, *row) for row in rows],
+                changes=[_change_message(heading, row) for row in rows],
                 row_count=len(every),
             )
             for (heading, every), rows in zip(compared.series, own.rows, strict=True)
@@ -78,11 +78,12 @@ def _side_message(own: Changed, place: int) -> pb.ComparedSide:
         segment=own.segments[place],
         reports=0 if fixed else side.estimate.reports,
         effective_reports=0 if fixed else side.effective,
+        doubts=() if fixed else doubt_messages(own.doubts[place], seconds),
     )
 
 
-def _change_message(heading: Heading, own: Change, found: bool) -> pb.Change:
-    measure, places = heading.measure, decimals(heading)
+def _change_message(heading: Heading, marked: Marked) -> pb.Change:
+    own, measure, places = marked.change, heading.measure, decimals(heading)
     return pb.Change(
         key=own.key,
         parent=own.after.parent,
@@ -96,7 +97,8 @@ def _change_message(heading: Heading, own: Change, found: bool) -> pb.Change:
         ratio_low=_known(own.ratio_low),
         ratio_high=_known(own.ratio_high),
         p_value=_known(own.p_value),
-        found=found,
+        found=marked.found,
+        new=marked.new,
         before_text=text(own.before.value, measure, places),
         after_text=text(own.after.value, measure, places),
         text=difference(own.value, measure, places),

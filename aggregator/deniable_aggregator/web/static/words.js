@@ -38,6 +38,16 @@ export function openNotice(estimate) {
   return h("p", { class: "notice" }, h("strong", {}, head), `${estimate.metric}: ${estimate.note}.`);
 }
 
+// Which days the operator does not trust, and whether they count; nothing where there are none.
+export function doubtNotice({ doubts }) {
+  if (!doubts.length) return null;
+  const how = (own) => (own.removed ? "was removed" : own.leftOut ? "is left out" : "counts, though it is doubtful");
+  return h("p", { class: "notice" }, h("strong", {}, "Not trusted. "), doubts.map((own) => `${own.text} ${how(own)}: ${own.reason}.`).join(" "));
+}
+
+// Of a word that nobody has listed, found for the first time.
+export const newTag = () => h("span", { class: "tag new", title: "Found, and not in the window before; its share has grown by more than noise explains" }, "new");
+
 export function emptyNotice(what) {
   return h(
     "p",
