@@ -58,6 +58,8 @@ def override(matcher: str, options: str, **properties: Any) -> Panel:
 
 SHARES = {"unit": "percentunit", "decimals": 2}
 COUNT = {"unit": "locale", "decimals": 0}
+FEW = {"noValue": "too few to tell"}
+"""What stands where a row has an interval and is not told; see deniable_aggregator.telling.few."""
 NEWEST = {"reduceOptions": {"calcs": ["lastNotNull"]}}
 LINE = {"custom": {"drawStyle": "line", "lineWidth": 2, "showPoints": "never", "spanNulls": True}}
 BAND = [
@@ -71,7 +73,7 @@ def band(title: str, restriction: str, defaults: Panel, key: str = "$key", **mor
     """An estimate over time, with its interval as a band."""
     series = f'{{{ABOUT}, key="{key}"}}'
     families = (
-        ("deniable_estimate", "estimate", "A"),
+        ("deniable_estimate_told", "estimate", "A"),
         ("deniable_estimate_upper_bound", "upper", "B"),
         ("deniable_estimate_lower_bound", "lower", "C"),
     )
@@ -86,7 +88,7 @@ def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = No
     rows = f'measure="{measure}"' + (f', decimals="{decimals}"' if decimals is not None else "")
     join = f"* on (instance, collection, metric, series, key) group_left () deniable_row_info{{{rows}}}"
     families = (
-        ("deniable_estimate", "A"),
+        ("deniable_estimate_told", "A"),
         ("deniable_estimate_lower_bound", "B"),
         ("deniable_estimate_upper_bound", "C"),
     )
@@ -100,7 +102,7 @@ def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = No
         {"id": "organize", "options": {"renameByName": names, "indexByName": order, "excludeByName": {"Time": True}}},
     ]
     digits = {} if decimals is None else {"decimals": decimals}
-    return panel("table", title, 12, 8, queries, defaults=defaults | digits, transformations=shaped)
+    return panel("table", title, 12, 8, queries, defaults=defaults | digits | FEW, transformations=shaped)
 
 
 def heat() -> Panel:
@@ -180,7 +182,7 @@ def answers() -> Panel:
             9,
             [
                 query(
-                    f"max by (metric, series, key) (deniable_estimate{{{ABOUT}}} "
+                    f"max by (metric, series, key) (deniable_estimate_told{{{ABOUT}}} "
                     "* on (instance, collection, metric, series, key) "
                     f'group_left () deniable_row_info{{measure="quantity", decimals="{decimals}"}})',
                     "{{metric}}: {{key}}",
@@ -208,7 +210,11 @@ def answers() -> Panel:
             "Quantiles over time",
             12,
             9,
-            [query(f"max by (metric, key) (deniable_estimate{{{ABOUT}}} {QUANTILE})", "{{metric}}: {{key}}", "A")],
+            [
+                query(
+                    f"max by (metric, key) (deniable_estimate_told{{{ABOUT}}} {QUANTILE})", "{{metric}}: {{key}}", "A"
+                )
+            ],
             defaults=LINE | {"unit": "none", "decimals": 2},
             about="Of distributions, in the unit of each.",
         ),

@@ -19,6 +19,7 @@ from deniable_aggregator import Reader
 from deniable_aggregator.analysis.offline import accumulate
 from support import commands
 from support.site import Running, browser, running, watched
+from support.stored import Counted
 from support.waiting import PATIENCE
 
 EDITOR = Collection.loads(
@@ -157,9 +158,11 @@ def aggregator() -> Iterator[Running]:
         for ago in range(9):
             for segment in range(3):
                 asked = [metric for metric in EDITOR.metrics.values() if metric.name not in {"silent", "timid"}]
-                counters = {metric.name: reported(metric, 300, generator, ago) for metric in asked}
-                if not ago:
-                    counters["timid"] = reported(EDITOR.metrics["timid"], 4, generator)
+                counters: dict[str, Counted] = {
+                    metric.name: reported(metric, 300, generator, ago) for metric in asked
+                }
+                if not ago and not segment:
+                    counters["timid"] = [0, 1]  # a device says yes: 158.20% comes out
                 started.put(EDITOR, today - ago, counters, segment, batches=300)
         yield started
 
@@ -232,7 +235,7 @@ def test_the_same_estimate_reads_the_same_everywhere(page: Page, aggregator: Run
     assert [[*match.groups()] for match in on_terminal if match] == in_python
     metrics = page.request.get("/metrics").text()
     for row in rows:
-        for family, text in (("", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
+        for family, text in (("_told", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
             labels = f'collection="editor",key="{row["key"]}",metric="browser",series="shares"'
             series = f"deniable_estimate{family}{{{labels}}} "
             number = float(metrics.partition(series)[2].partition("\n")[0])
@@ -421,10 +424,16 @@ def test_metrics_without_and_with_too_few_reports_say_so(page: Page) -> None:
     expect(page.locator(".card", has_text="Nobody has")).to_contain_text("No reports yet.")
     timid = page.locator(".card", has_text="Hardly anybody")
     expect(timid).to_contain_text("Too few reports.")
+    expect(timid.locator(".big")).to_have_text("too few to tellyes")
+    expect(timid.locator(".between")).to_have_text("between 0.00% and 100.00%")
+    expect(page.locator(".card", has_text="The dark theme is on")).not_to_contain_text("Too few reports.")
     shown(page, "/c/editor/silent")
     expect(page.locator("main")).to_contain_text("No reports yet.")
     shown(page, "/c/editor/timid")
     expect(page.locator("main")).to_contain_text("Too few reports.")
+    cells = page.locator("section[aria-labelledby=answer-head] tbody tr").first.locator("th, td")
+    expect(cells).to_have_text(["yes", "too few to tell", "0.00% to 100.00%", "too few to tell"])
+    assert "158.20" not in page.content()
 
 
 @pytest.mark.parametrize("page", [{"allowed": ("503",)}], indirect=True)

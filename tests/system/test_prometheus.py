@@ -35,7 +35,7 @@ name = "editor"
 epoch = "1d"
 owner = "telemetry@example.org"
 [budget]
-epoch = 9.0
+epoch = 14.0
 [segments]
 platform = ["linux", "macos", "windows"]
 [metrics.browser]
@@ -54,7 +54,7 @@ description = "How long a project took to open"
 range = [0, 1000]
 buckets = 64
 unit = "ms"
-epsilon = 1.0
+epsilon = 6.0
 [metrics.minutes]
 kind = "number"
 description = "Minutes in the foreground"
