@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable import Collection, Epsilon, Metric
+from deniable import Collection, Column, Epsilon
 from deniable.mechanisms import Mechanism, ProjectiveGeometryResponse, RandomizedResponse, SubsetSelection
 from deniable.payload import Bitmap, Symbol
 from deniable_aggregator.analysis.catalog import Catalog
@@ -26,7 +26,7 @@ from deniable_aggregator.estimators.projective_geometry import frequencies, supp
 from deniable_aggregator.planning import twins
 from deniable_aggregator.store import Additions, Arrivals, CounterKey, EmbeddedStore, EpochKey, Store
 
-__all__ = ["measure"]
+__all__ = ["counters", "measure"]
 
 _ROUNDS = 5
 _EPOCHS = 90
@@ -43,6 +43,10 @@ _LARGE = Collection.loads(
         f'[metrics.m{n:03}]\ndescription = "It"\nepsilon = 1\n{_KINDS[n % len(_KINDS)]}\n' for n in range(_METRICS)
     )
 )
+_FINE = Collection.loads(
+    '[collection]\nname = "fine"\nepoch = "1d"\nowner = "a@b.example"\n[budget]\nepoch = 1\n[metrics.load]\n'
+    'kind = "distribution"\ndescription = "It"\nepsilon = 1\nrange = [0, 4096]\nbuckets = 4096\n'
+)
 _ONE = Epsilon.of(1)
 
 
@@ -57,7 +61,8 @@ class _Goal(NamedTuple):
 def measure() -> str:
     """A table: what was done, its goal, and what it took."""
     rows = [_row(goal.what, goal.goal, [_spent(goal.work) for _ in range(_ROUNDS)]) for goal in _goals()]
-    rows += asyncio.run(_looks())
+    rows += asyncio.run(_looks(_LARGE, f"a first look at {_METRICS} metrics over {_EPOCHS} days", 1000))
+    rows += asyncio.run(_looks(_FINE, f"a first look at a distribution of 4,096 buckets over {_EPOCHS} days", 500))
     return (
         "# What loading, estimating and looking cost\n\n"
         f"Milliseconds of processor time, the median of {_ROUNDS} rounds. The goals are for the machine named below "
@@ -107,8 +112,9 @@ def _goals() -> Iterator[_Goal]:
         yield _Goal(what, most, partial(twins.draw, each, inputs, np.random.default_rng(1)))
 
 
-def _counters(metric: Metric, generator: np.random.Generator) -> NDArray[np.int64]:
-    shape, reports = metric.columns[0].shape, int(generator.integers(8000, 12_000))
+def counters(column: Column, generator: np.random.Generator) -> NDArray[np.int64]:
+    """As of about ten thousand reports, another number in every epoch."""
+    shape, reports = column.shape, int(generator.integers(8000, 12_000))
     if isinstance(shape, Symbol):
         return generator.multinomial(reports, np.full(shape.size, 1 / shape.size))
     if isinstance(shape, Bitmap):
@@ -116,48 +122,47 @@ def _counters(metric: Metric, generator: np.random.Generator) -> NDArray[np.int6
     return np.array([reports, 250 * reports, 80_000 * reports, 0])
 
 
-async def _looks() -> list[str]:
-    """What a page over a hundred metrics and ninety days costs, whose counters have been read."""
+async def _looks(collection: Collection, what: str, goal: float) -> list[str]:
+    """What a page over all metrics and ninety days costs, whose counters have been read."""
     with tempfile.TemporaryDirectory() as room:
         embedded = EmbeddedStore(Path(room))
         await embedded.start()
         store = Store(embedded.url)
         try:
             await store.open()
-            today = _LARGE.epoch_at(time.time())
-            await _filled(store, range(today - _EPOCHS + 1, today + 1))
-            return await _looked(Analyst(Catalog([_LARGE]), store), today)
+            today = collection.epoch_at(time.time())
+            await _filled(store, collection, range(today - _EPOCHS + 1, today + 1))
+            first, again = await _looked(Analyst(Catalog([collection]), store), collection, today)
+            return [_row(what, goal, first), _row("the same look again", 300, again)]
         finally:
             await store.close()
             await embedded.stop()
 
 
-async def _filled(store: Store, epochs: range) -> None:
+async def _filled(store: Store, collection: Collection, epochs: range) -> None:
     generator = np.random.default_rng(3)
-    columns = [metric.columns[0] for metric in _LARGE.metrics.values()]
+    columns = [column for metric in collection.metrics.values() for column in metric.columns]
     for epoch in epochs:
-        own = [_counters(metric, generator) for metric in _LARGE.metrics.values()]
+        own = [counters(column, generator) for column in columns]
         added = Additions.checked(
-            keys=[CounterKey(_LARGE.digest, column.number, epoch, 0) for column in columns],
+            keys=[CounterKey(collection.digest, column.number, epoch, 0) for column in columns],
             sizes=[len(each) for each in own],
             key=np.repeat(np.arange(len(own)), [len(each) for each in own]),
             counter=np.concatenate([np.arange(len(each)) for each in own]),
             amount=np.concatenate(own),
         )
-        await store.add(0, {EpochKey(_LARGE.digest, epoch): Arrivals([os.urandom(16)], 3600, 3600)}, added)
+        await store.add(0, {EpochKey(collection.digest, epoch): Arrivals([os.urandom(16)], 3600, 3600)}, added)
 
 
-async def _looked(analyst: Analyst, today: int) -> list[str]:
+async def _looked(analyst: Analyst, collection: Collection, today: int) -> tuple[list[float], list[float]]:
+    """Of looks at what was not looked at before, and of the last one again."""
+
     async def spent(confidence: float) -> float:
         began = time.process_time()
         query = Query(last_epoch=today, epochs=_EPOCHS, confidence=confidence, rows=8)
-        await analyst.overview(f"{_LARGE.digest:016x}", query, _EPOCHS)
+        await analyst.overview(f"{collection.digest:016x}", query, _EPOCHS)
         return 1000 * (time.process_time() - began)
 
     await spent(0.5)  # reads the counters
     first = [await spent(0.9 + number / 100) for number in range(_ROUNDS)]
-    again = [await spent(0.9) for _ in range(_ROUNDS)]
-    return [
-        _row(f"a first look at {_METRICS} metrics over {_EPOCHS} days", 1000, first),
-        _row("the same look again", 300, again),
-    ]
+    return first, [await spent(0.9) for _ in range(_ROUNDS)]

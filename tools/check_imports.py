@@ -62,11 +62,12 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "store": set(),
         "ingest": {"store"},
         "analysis": {"answers", "ingest", "store"},
+        "learning": {"answers"},
         "telling": {"analysis", "answers"},
         "planning": {"analysis", "answers", "estimators"},
         "serving": {"analysis", "ingest", "store", "telling"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
-        "demo": {"analysis", "answers", "planning", "serving", "telling", "web"},
+        "demo": {"analysis", "answers", "learning", "planning", "serving", "telling", "web"},
         "commands": {"analysis", "demo", "planning", "serving", "store", "telling", "web"},
     },
 }

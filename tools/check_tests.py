@@ -33,6 +33,8 @@ STOPWATCHES = {
 """What only measures."""
 MEANT, PATIENT = 3.0, 60.0
 """Bounds from the first on are there against a hang, and are to be at least the second."""
+BOUNDED = {"timeout": 0, "wait": 0, "join": 0, "result": 0, "wait_for": 1}
+"""What takes a bound without its name, and at which place."""
 
 
 class Finding(NamedTuple):
@@ -248,8 +250,8 @@ def _bounds(tree: _Tree) -> Iterator[tuple[int, str]]:
         if not isinstance(node, ast.Call):
             continue
         given = [keyword.value for keyword in node.keywords if keyword.arg in {"timeout", "patience"}]
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "timeout":
-            given += node.args[:1]
+        if (place := BOUNDED.get(_name(node.func))) is not None:
+            given += node.args[place : place + 1]
         for value in given:
             seconds = _constant(value, constants)
             if seconds is not None and MEANT <= seconds < PATIENT:

@@ -81,7 +81,7 @@ FINDINGS = (
     Finding("A count's privacy unit is shown as its unit of measurement", "unit",
             "tests/web/test_units.py::test_json_and_csv_name_what_is_counted"),
     Finding("“A ordinal”; flags are said to add up to 100%", "words_of_the_page",
-            "tests/system/test_page.py::test_the_consistent_view_says_what_it_makes_true"),
+            "tests/system/page/test_metric.py::test_the_consistent_view_says_what_it_makes_true"),
     Finding("Rows are known by their place, and ranked across measures", "largest_row",
             "tests/system/test_structure.py::test_the_largest_rows_are_chosen_within_a_series"),
     Finding("A mechanism is named in many places", "lists_of_mechanisms",

@@ -8,6 +8,7 @@ words:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +22,15 @@ from deniable_aggregator.answers.naive_bayes import NaiveBayes
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import Sent
 
-__all__ = ["Data", "accuracy", "asked", "breast_cancer", "exactly", "flights", "learned"]
+__all__ = ["Data", "accuracy", "asked", "breast_cancer", "digits", "exactly", "flights", "learned"]
 
 _Places = NDArray[np.int64]
 _PARTS = 4
 """A measurement is recorded as one of so many ranges, which have as many of the training rows each."""
+
+
+_DARK = (8,)
+"""A pixel, of 0 to 16, is recorded as one of the ranges that begin here."""
 
 
 class Data(NamedTuple):
@@ -41,12 +46,13 @@ class Data(NamedTuple):
     """And those of others."""
 
 
-def breast_cancer() -> Data:
-    """The 569 cases of scikit-learn's breast cancer data: malignant or benign, by 30 measurements."""
+def breast_cancer(seed: int = 1) -> Data:
+    """The 569 cases of scikit-learn's breast cancer data: malignant or benign, by 30 measurements. The seed decides
+    which of them are trained on."""
     from sklearn.datasets import load_breast_cancer
 
     found = load_breast_cancer()
-    order = np.random.default_rng(1).permutation(len(found.target))
+    order = np.random.default_rng(seed).permutation(len(found.target))
     train, test = order[:400], order[400:]
     places = {"diagnosis": found.target.astype(np.int64)}
     for number, name in enumerate(found.feature_names):
@@ -56,6 +62,20 @@ def breast_cancer() -> Data:
     values = {name: [f"part {part}" for part in range(1, _PARTS + 1)] for name in places}
     values["diagnosis"] = ["malignant", "benign"]
     return _split("diagnosis", values, places, train, test)
+
+
+def digits(seed: int = 1) -> Data:
+    """The 1,797 handwritten digits of scikit-learn: which of ten, by how dark each of 64 pixels is."""
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    order = np.random.default_rng(seed).permutation(len(found.target))
+    places = {"digit": found.target.astype(np.int64)}
+    for number, column in enumerate(found.data.T):
+        places[f"pixel_{number}"] = np.searchsorted(_DARK, column, side="right")
+    values = {name: ["light", "dark"] for name in places}
+    values["digit"] = [str(digit) for digit in range(10)]
+    return _split("digit", values, places, order[:1_300], order[1_300:])
 
 
 def flights() -> Data:
@@ -94,7 +114,12 @@ def asked(data: Data, epsilon: str) -> Metric:
         f'[metrics.joint_of_all]\nkind = "joint"\nof = [{of}]\npairs = "{data.target}"\ndescription = "d"\n'
         f"epsilon = {epsilon}\n"
     )
-    return Collection.loads("".join(texts)).metrics["joint_of_all"]
+    return _loaded("".join(texts)).metrics["joint_of_all"]
+
+
+@lru_cache
+def _loaded(text: str) -> Collection:
+    return Collection.loads(text)
 
 
 def learned(data: Data, epsilon: str, devices: int, seed: int) -> NaiveBayes:

@@ -21,20 +21,23 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from deniable.collection import Collection
-from deniable.device import epochs, losses, outbox, processes, transcript
+from deniable.device import losses, processes, transcript
 from deniable.device.consent import ENVIRONMENT, Consent, of_environment
+from deniable.device.flushing import Flushes
 from deniable.device.keeping import PATIENCE, Keeper
 from deniable.device.ledger import Charge, charges
-from deniable.device.outlook import UNKNOWN, Outlook, missing, outlook
+from deniable.device.outlook import UNKNOWN, Outlook, outlook
 from deniable.device.sending import Sender
-from deniable.device.settings import Settings, Status
+from deniable.device.settings import DEBUGGING, Settings, Status, asks_to_debug
 from deniable.device.state import BusyError, State, health, start_over
+from deniable.device.taking import takers
 from deniable.device.transcript import Entry
 from deniable.device.worker import Worker
 from deniable.errors import StateError
@@ -50,20 +53,12 @@ _AGAIN_SECONDS = 60.0
 """After something that should not happen, or a file that can not be written, the worker tries again."""
 _LOOK_SECONDS = 3600.0
 """The worker looks at the clock at least so often: clocks jump, and machines sleep."""
+_DEBUG_BEHIND = 0.1
+"""Whoever debugs waits so long for the debug view to move."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
 
 _FORKED = "a forked process without a state file collects nothing"
-
-
-class _Asked(NamedTuple):
-    """A metric, as far as recording needs it."""
-
-    check: Callable[[Any], Any]
-    start: Callable[[Any], Any]
-    merge: Callable[[Any, Any], Any]
-    ends: float
-    """The first epoch that the metric does not answer for."""
 
 
 class Client:
@@ -82,47 +77,44 @@ class Client:
         credentials: Credentials | None = None,
         strict: bool = False,
         settings: Settings | None = None,
+        debug: bool = False,
     ) -> None:
         check_given(collection, settings=(settings, Settings), credentials=(credentials, Credentials))
+        environment = os.environ if self._heeds_environment else {}
+        self._debug = debug or asks_to_debug(environment)
         if endpoint is not None:
             check_endpoint(endpoint)
-            if state is None:
+            if state is None and not self._debug:
                 losses.check_forgetful(collection)
         given = None if consent is None else Consent.of(consent)
-        allowed, told = of_environment(os.environ if self._heeds_environment else {})
+        allowed, told = of_environment(environment)
         self.collection = collection
         """The collection whose metrics this client answers."""
-        self._settings = settings = settings or Settings()
+        settings = settings or Settings()
+        self._settings = settings = replace(settings, write_behind=_DEBUG_BEHIND) if self._debug else settings
         self._strict = strict
-        self._asked = {
-            name: _Asked(
-                metric.kind.check, metric.reducer.start, metric.reducer.merge, epochs.end_of(metric, collection)
-            )
-            for name, metric in collection.metrics.items()
-            if not metric.sources
-        }
-        self._mistakes = Mistakes(collection, strict, lambda what: self._keeper.count(what))  # noqa: PLW0108 - made later
+        self._takers = takers(collection)
+        self._mistakes = Mistakes(collection, strict, self._mistaken)
         self._say = self._mistakes.say
         self._closed = False
         self._orphan = False
+        make: type[Sender] = Sender
+        if self._debug:
+            from deniable.device import debugging
+
+            make, (given, unread), state = debugging.DebugSender, debugging.agreed(state, given), None
+            self._say(unread)
+            self._say(DEBUGGING)
         self._state = State(state, settings.clock, self._say)
         self._begin_anew()
         self._say(told)
-        self._counted: Mapping[str, int] | None = None  # as the last flush found it; None where nobody could look
         segment_index = self._segment_index(segment or {})
         self._keeper = Keeper(collection, segment_index, settings, self._state, given, allowed, self._say)
-        self._sender = Sender(
-            endpoint,
-            credentials or Credentials(),
-            collection=collection,
-            settings=settings,
-            state=self._state,
-            granted=lambda connection: self._keeper.heed(connection) is Consent.GRANTED,
-            say=self._say,
-        )
+        self._flushes = Flushes(self._state, self._keeper)
+        self._sender = make(endpoint, credentials, collection, settings, self._state, self._keeper, self._say)
         try:
             self._keeper.change(self._keeper.heed)
-            self._counted = self._state.run(health, PATIENCE)
+            self._flushes.look()
         except StateError as error:
             # What the file remembers decides once it can be read.
             self._keeper.consent = (given or Consent.WITHHELD).and_(allowed)
@@ -131,7 +123,6 @@ class Client:
 
     def _begin_anew(self) -> None:
         self._trouble = ""
-        self._offered = False  # whether something was recorded since the last flush, and not taken
         self._emptied = threading.Condition()
         self._worker = Worker(self._round, self._last_round, self._settings.write_behind)
 
@@ -141,12 +132,12 @@ class Client:
         """Note a value; never waits for disk or network. A mistake is counted and logged once; raised if strict."""
         keeper = self._keeper
         if keeper.consent is Consent.WITHHELD:
-            self._offered = True
+            self._flushes.offered = True
             return
         try:
-            check, start, merge, ends = self._asked[metric]
+            check, start, merge, ends = self._takers[metric]
         except Exception:  # noqa: BLE001 - no such name, or whatever something else does when it is looked up
-            self._mistakes.unknown(metric, self._asked)
+            self._mistakes.unknown(metric, self._takers)
             return
         try:
             state = start(check(value))
@@ -155,7 +146,7 @@ class Client:
             return
         epoch = int(self._settings.clock() // self.collection.epoch_seconds)
         if epoch >= ends or self._closed or self._orphan or keeper.segment is None:
-            self._offered = True
+            self._flushes.offered = True
             return
         keeper.add((metric, epoch), state, merge)
         if not self._worker.wake.is_set():
@@ -173,40 +164,32 @@ class Client:
         What is recorded later for a metric that was answered is refused until the next epoch. No flush is needed.
         """
         try:
-            before = self._state.run(health, PATIENCE) if self._counted is None else self._counted
-            done = self._flush(timeout)
-            self._counted = self._keeper.counts(self._state.run(health, PATIENCE))
+            found = self._flushes.judge(lambda: self._flush(timeout))
         except StateError as error:
             self._fail(error)
             return False
-        lost = missing(before, self._counted)
-        refused, self._keeper.refused = self._keeper.refused, {}
-        offered, self._offered = self._offered, False
-        if done and not lost and not offered:
-            return True
-        if self._sender.endpoint is not None:
-            told = [self._stopped, self._sender.last_error, *map(": ".join, refused.items())]
-            why = [each for each in told if each] or lost or ["a metric has expired" if done else "it waits"]
-            self._say(f"flush: not all that was recorded is stored: {'; '.join(why)}")
-        return False
+        if not found.stored and self._sender.endpoint is not None:
+            told = [each for each in (self._stopped, self._sender.last_error, *found.refused) if each]
+            self._say(f"flush: not all that was recorded is stored: {'; '.join(told or found.missing)}")
+        return found.stored
 
     def _flush(self, timeout: float) -> bool:
         """End the epoch, and upload it; whether nothing of it waits any more."""
         end = time.monotonic() + timeout
         clock = self._settings.clock
         patience = max(timeout, _LEAST_PATIENCE)
-        self._write(everything=True, patience=patience)
+        self._write(everything=not self._debug, patience=patience)
         epoch = self.collection.epoch_at(clock()) if self._keeper.sealed is None else self._keeper.sealed
         since = (epoch + 1) * self.collection.epoch_seconds
         if not self._sends or self._closed:
-            return self._waiting(since) == 0
-        self._state.run(lambda connection: outbox.hurry(connection, self.collection.name, since), patience)
+            return self._sender.waiting(since) == 0
+        self._sender.hurry(since, patience)
         with self._emptied:
             self._worker.hurry()
             self._start()
-            done = self._emptied.wait_for(lambda: self._waiting(since) == 0, max(0.0, end - time.monotonic()))
+            done = self._emptied.wait_for(lambda: self._sender.waiting(since) == 0, max(0.0, end - time.monotonic()))
         if not done:
-            self._state.run(lambda connection: outbox.calm(connection, self.collection.name, clock()), patience)
+            self._sender.calm(patience)
         return done
 
     @property
@@ -268,9 +251,11 @@ class Client:
         unwritten, counts = keeper.recorded, keeper.counts(self._look(health, {}))
         seen: Outlook = self._look(lambda connection: outlook(connection, self.collection, now), UNKNOWN)
         trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
+        trouble = trouble or (DEBUGGING if self._debug else "")
         recorded = tuple(sorted({*seen.recorded, *unwritten}))
         ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
-        leaves = (ends if seen.due is None else max(now, seen.due)) if self._sends and not self._closed else None
+        going = self._sends and not (self._closed or self._debug)
+        leaves = (ends if seen.due is None else max(now, seen.due)) if going else None
         unanswered = dict.fromkeys(self.collection.metrics, self._stopped) if self._stopped else seen.unanswered
         return Status(
             keeper.consent, trouble, seen.waiting, counts, recorded, leaves, self._sender.last_error, unanswered
@@ -311,6 +296,11 @@ class Client:
             self._say(self._trouble)
             return None
 
+    def _mistaken(self, what: str, error: Exception) -> None:
+        self._keeper.count(what)
+        if self._sender.mistaken(error):
+            self._start()
+
     def _fail(self, error: StateError) -> None:
         self._trouble = str(error)
         if self._strict and not self._worker.here and not isinstance(error, BusyError):
@@ -325,10 +315,6 @@ class Client:
         except StateError as error:
             self._fail(error)
             return otherwise
-
-    def _waiting(self, since: int) -> int:
-        name = self.collection.name
-        return self._state.run(lambda connection: outbox.waiting(connection, name, since)[0])
 
     def _start(self) -> None:
         if not self._closed and not self._orphan:
@@ -345,6 +331,8 @@ class Client:
 
     def _last_round(self) -> None:
         try:
+            if self._debug:
+                self._write()
             self._sender.send_missed()
         except Exception as error:  # noqa: BLE001 - see below
             self._survive(error)
@@ -369,7 +357,7 @@ class Client:
                 pass
             with self._emptied:
                 self._emptied.notify_all()
-        _, due = self._state.run(lambda connection: outbox.waiting(connection, self.collection.name))
+        due = self._sender.due()
         now, epoch = self._settings.clock(), self.collection.epoch_seconds
         wait = min(epoch - now % epoch + 1.0, _LOOK_SECONDS)
         return wait if due is None or not self._sends else min(wait, max(0.05, due - now))
@@ -392,7 +380,8 @@ class Client:
         self._begin_anew()
         self._keeper.begin_anew()
         self._sender.begin_anew()
+        self._flushes.offered = False
         self._state.after_fork_in_child()
-        if self._state.path is None:
+        if self._state.path is None and not self._debug:
             self._orphan = True
             self._trouble = _FORKED

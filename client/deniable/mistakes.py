@@ -36,10 +36,10 @@ def check_given(collection: object, **others: tuple[object, type]) -> None:
 class Mistakes:
     """Tells an application what is wrong, without ever standing in its way."""
 
-    def __init__(self, collection: Collection, strict: bool, count: Callable[[str], None]) -> None:
+    def __init__(self, collection: Collection, strict: bool, mistaken: Callable[[str, Exception], None]) -> None:
         self._collection = collection
         self._strict = strict
-        self._count = count
+        self._mistaken = mistaken
         self._said: set[str] = set()
 
     def say(self, advice: str) -> None:
@@ -76,7 +76,7 @@ class Mistakes:
         """Count a mistake and log it once, or raise it; the error says what was recorded, and the log does not."""
         if self._strict:
             raise error
-        self._count(what)
+        self._mistaken(what, error)
         if what not in self._said:
             self._said.add(what)
             _log.warning("deniable: %s (strict=True raises it; further ones are only counted)", hint)

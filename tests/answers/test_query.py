@@ -16,34 +16,16 @@ from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.answers import answer, leading
 from deniable_aggregator.store import Additions, Arrivals, CounterKey, EpochKey, Store
+from support.collection_files import head, metric
 from support.stored import put, stored
 
 DAY = 86400
 TODAY = 20_000
 
 COLLECTION = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 4.0
-[segments]
-channel = ["beta", "stable"]
-platform = ["linux", "windows"]
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-memoize = true
-instantaneous_epsilon = "linkable"
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = ["chrome", "edge", "firefox"]
-epsilon = 1.0
-"""
+    head("editor", 4.0, channel=["beta", "stable"], platform=["linux", "windows"])
+    + metric("dark", "boolean", "The dark theme is on", memoize=True, instantaneous_epsilon="linkable")
+    + metric("browser", "category", "The default browser", values=["chrome", "edge", "firefox"])
 )
 
 

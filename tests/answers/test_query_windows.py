@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,38 +13,23 @@ from deniable import Collection, Metric
 from deniable.payload import Bitmap, Integer, Integers, Symbol
 from deniable_aggregator.analysis.windows import scaled, windowed
 from deniable_aggregator.answers import Target, answer
+from support.asked import LINKABLE, asked
+from support.collection_files import head, metric
 
 Counters = NDArray[np.int64]
 
-TEXT = """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 9.0
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 2.0
-{memo}
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = ["chrome", "edge", "firefox", "safari", "other"]
-epsilon = 2.0
-mechanism = "randomized_response"
-{memo}
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 10]
-epsilon = 2.0
-mechanism = "laplace"
-{memo}
-"""
-MEMOIZED = Collection.loads(TEXT.format(memo='memoize = true\ninstantaneous_epsilon = "linkable"'))
-FRESH = Collection.loads(TEXT.format(memo=""))
+
+def fleet(**memo: Any) -> Collection:
+    """A collection of one metric of each sort, which is remembered or not."""
+    return Collection.loads(
+        head("editor", 9.0)
+        + metric("dark", "boolean", epsilon=2.0, **memo)
+        + metric("browser", "category", epsilon=2.0, values=list("abcde"), mechanism="randomized_response", **memo)
+        + metric("minutes", "number", epsilon=2.0, range=[0, 10], mechanism="laplace", **memo)
+    )
+
+
+MEMOIZED, FRESH = fleet(memoize=True, instantaneous_epsilon="linkable"), fleet()
 SHARES = np.array([0.5, 0.25, 0.15, 0.1, 0.0])
 
 
@@ -173,24 +159,8 @@ def test_a_window_without_reports_knows_nothing() -> None:
     assert (row.low, row.high) == (0.0, 1.0)
 
 
-FLAGS = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 9.0
-[metrics.features]
-kind = "flags"
-description = "What is switched on"
-flags = ["minimap", "telemetry", "vim", "wrap"]
-epsilon = 1.0
-mechanism = "randomized_response"
-memoize = true
-instantaneous_epsilon = "linkable"
-"""
-).metrics["features"]
+SWITCHED = 'flags = ["map", "usage", "vim", "wrap"]\nepsilon = 1\nmechanism = "randomized_response"\nmemoize = true\n'
+FLAGS = asked("flags", SWITCHED + LINKABLE)
 
 
 def test_columns_are_weighed_each_by_its_own_reports() -> None:

@@ -21,45 +21,32 @@ from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.analysis.weighting import weighted, weighted_answers
 from deniable_aggregator.answers import QUANTILES, RowId, answer, consistent, headings
 from deniable_aggregator.planning.simulate import simulate
+from support.collection_files import head, metric
 from support.commands import told
 from support.site import Running, running
 from support.waiting import PATIENCE
 
 TODAY = 20_000
 COLLECTION = Collection.loads(
-    """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 9.0
-[segments]
-platform = ["linux", "windows"]
-[metrics.load_time]
-kind = "distribution"
-description = "How long the page took to load"
-range = [0, 640]
-buckets = 64
-unit = "ms"
-epsilon = 2.0
-[metrics.region]
-kind = "tree"
-description = "Where the shop is"
-paths = ["america/canada", "america/usa", "asia", "europe/france", "europe/germany"]
-epsilon = 2.0
-[metrics.browser]
-kind = "category"
-description = "The browser"
-values = ["chrome", "edge", "firefox", "safari"]
-epsilon = 2.0
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-unit = "minutes"
-epsilon = 2.0
-"""
+    head("shop", 9.0, platform=["linux", "windows"])
+    + metric(
+        "load_time",
+        "distribution",
+        "How long the page took to load",
+        range=[0, 640],
+        buckets=64,
+        unit="ms",
+        epsilon=2.0,
+    )
+    + metric(
+        "region",
+        "tree",
+        "Where the shop is",
+        paths=["america/canada", "america/usa", "asia", "europe/france", "europe/germany"],
+        epsilon=2.0,
+    )
+    + metric("browser", "category", "The browser", values=["chrome", "edge", "firefox", "safari"], epsilon=2.0)
+    + metric("minutes", "number", "Minutes in the foreground", range=[0, 480], unit="minutes", epsilon=2.0)
 )
 VALUES: dict[str, list[Any]] = {
     "load_time": np.random.default_rng(3).gamma(3, 40, 2_000).round().tolist(),
@@ -172,8 +159,8 @@ def test_every_way_in_tells_the_same(shop: Running) -> None:
         read = list(reader.estimates("region", **choices))
         with pytest.raises(RemoteError, match="has no series 'mean'; its series: shares, devices"):
             reader.estimates("region", series=["mean"])
-        with pytest.raises(RemoteError, match="a comparison has all its series"):
-            reader.compare("region", last_epoch=TODAY, series=["devices"])
+        with pytest.raises(TypeError, match="series"):
+            reader.compare("region", last_epoch=TODAY, series=["devices"])  # type: ignore[call-arg]
     where = ("--endpoint", shop.endpoint, "--last-epoch", str(TODAY), "--metric", "region", "--format", "json")
     shown = json.loads(told("estimates", *where, "--series", "devices", "--rows", "3").stdout)
     for own in (table, shown):

@@ -23,39 +23,21 @@ from deniable_aggregator.answers import answer
 from deniable_aggregator.serving.sources import collections_of
 from deniable_aggregator.store import Store
 from deniable_aggregator.telling.questions import Questions
+from support.collection_files import head, metric
 from support.device import Device
 from support.stored import put, stored
 
 DAY, START, EPOCHS, DEVICES = 86_400, 20_000, 10, 25
-FIRST = """
-[collection]
-name = "fleet"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 9
-[segments]
-lane = ["a", "b"]
-[metrics.changed]
-kind = "category"
-description = "The theme"
-values = ["a", "b"]
-epsilon = 1
-[metrics.kept]
-kind = "boolean"
-description = "The dark them is on"
-epsilon = 1
-memoize = true
-[metrics.plain]
-kind = "count"
-description = "Times"
-max = 9
-epsilon = 1
-"""
+FIRST = (
+    head("fleet", 9, lane=["a", "b"])
+    + metric("changed", "category", "The theme", values=["a", "b"])
+    + metric("kept", "boolean", "The dark them is on", memoize=True)
+    + metric("plain", "count", "Times", max=9)
+)
 SECOND = FIRST.replace("them is", "theme is").replace("[budget]", "version = 1\n[budget]") + (
     '[metrics.added]\nkind = "boolean"\ndescription = "d"\nepsilon = 1\n'
 )
-THIRD = SECOND.replace("version = 1", "version = 2").replace('["a", "b"]\nepsilon', '["a", "b", "c"]\nepsilon')
+THIRD = SECOND.replace("version = 1", "version = 2").replace('values = ["a", "b"]', 'values = ["a", "b", "c"]')
 VERSIONS = [Collection.loads(text) for text in (FIRST, SECOND, THIRD)]
 _Work = Callable[[Analyst, Store], Awaitable[None]]
 VALUES = {"changed": "a", "kept": True, "plain": 3, "added": False}
@@ -99,11 +81,11 @@ class Fleet:
 
     async def _store(self, store: Store, collection: Collection, epoch: int, reports: list[Report]) -> None:
         counters = {}
-        for name, metric in collection.metrics.items():
-            numbers = {column.number for column in metric.columns}
+        for name, own_metric in collection.metrics.items():
+            numbers = {column.number for column in own_metric.columns}
             own = [report for report in reports if report.column in numbers]
             self.sent[collection.version, name, epoch] += len(own)
-            counters[name] = accumulate(metric, own)
+            counters[name] = accumulate(own_metric, own)
             where = name, collection.identities[name], epoch
             known = self.counted.get(where)
             self.counted[where] = (
@@ -296,7 +278,7 @@ def test_several_names_are_asked_for_by_name() -> None:
 CHANGES = {
     "kind": (('kind = "boolean"', 'kind = "count"\nmax = 1'), ("kind",)),
     "epsilon": (("epsilon = 1\nmemoize", "epsilon = 2\nmemoize"), ("epsilon",)),
-    "a value": (('["a", "b"]\nepsilon', '["a", "c"]\nepsilon'), ("values",)),
+    "a value": (('values = ["a", "b"]', 'values = ["a", "c"]'), ("values",)),
     "privacy unit": (("max = 9", 'max = 9\nprivacy_unit = "event"'), ("privacy_unit",)),
     "unit": (("max = 9", 'max = 9\nunit = "times"'), ("unit",)),
     "reducer": (("max = 9", 'max = 9\nreduce = "max"'), ("reduce",)),
@@ -319,7 +301,7 @@ def test_a_change_is_told_by_the_keys_that_it_is_made_of(change: tuple[str, str]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "key"), [('"1d"', '"7d"', "epoch"), ('["a", "b"]\n[metrics', '["b", "a"]\n[metrics', "segments")]
+    ("old", "new", "key"), [('"1d"', '"7d"', "epoch"), ('lane = ["a", "b"]', 'lane = ["b", "a"]', "segments")]
 )
 def test_epochs_and_segments_change_every_metric(old: str, new: str, key: str) -> None:
     """What a counter is about is another thing then."""
@@ -330,7 +312,7 @@ def test_epochs_and_segments_change_every_metric(old: str, new: str, key: str) -
 def test_what_means_the_same_is_no_change() -> None:
     """Words, owner, budget, expiry and the version: the first alone is told."""
     words = (
-        SECOND.replace('"o"', '"p"')
+        SECOND.replace("telemetry@example.org", "others@example.org")
         .replace("epoch = 9", "epoch = 8")
         .replace("max = 9", "max = 9\nexpires = 2030-01-01")
     )

@@ -18,14 +18,12 @@ import pytest
 from benchmarks.hostile_wire import Wire, framed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from deniable import Collection
 from deniable_aggregator.serving import server as serving_module
 from deniable_aggregator.serving.connections import Guard
 from support.aggregator_server import Client, connected, request, serving
-from support.aggregators import EXACT, running
+from support.aggregators import DIGEST, EXACT, running
 from support.waiting import PATIENCE, until
 
-DIGEST = Collection.loads(EXACT).digest
 QUICK = (("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 200))
 
 

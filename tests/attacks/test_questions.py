@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import signal
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -33,8 +32,8 @@ from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.serving.estimate_service import EstimateService
 from deniable_aggregator.store import Store
 from deniable_aggregator.telling.questions import Questions
-from support.aggregator_server import DAY, connected, request
-from support.aggregators import DESK, EXACT, running
+from support.aggregator_server import DAY, connected
+from support.aggregators import DESK, EXACT, batch, running
 from support.site import Running
 from support.site import running as site
 from support.stored import put, stored
@@ -346,7 +345,6 @@ def test_devices_do_not_wait_for_questions(tmp_path: Path) -> None:
     """While the process that answers questions is stopped, and many wait, devices' batches are acknowledged."""
     file = tmp_path / "metrics.toml"
     file.write_text(EXACT)
-    digest = Collection.loads(EXACT).digest
 
     async def run() -> None:
         async with running(file, "--data", tmp_path / "data") as started, connected(started.port) as device:
@@ -362,16 +360,15 @@ def test_devices_do_not_wait_for_questions(tmp_path: Path) -> None:
                         asyncio.ensure_future(service.ListEstimates(pb.ListEstimatesRequest(), timeout=100))
                         for _ in range(10)
                     ]
-                    epoch = int(time.time() // DAY)
                     for _ in range(50):
-                        assert not await device.submit(request((0, 1), epoch=epoch, collection_digest=digest))
+                        assert not await device.submit(batch())
                     assert not any(each.done() for each in asking)
                 finally:
                     os.kill(desk, signal.SIGCONT)
                 reports = [answer.estimates[0].reports for answer in await asyncio.gather(*asking)]
                 assert reports == [50] * 10
                 os.kill(desk, signal.SIGKILL)
-                assert not await device.submit(request((0, 1), epoch=epoch, collection_digest=digest))
+                assert not await device.submit(batch())
 
                 async def again() -> bool:
                     try:

@@ -5,25 +5,11 @@ from __future__ import annotations
 from deniable import Collection, randomness
 from deniable.mechanisms import Laplace
 from deniable.payload import Integer
+from support.collection_files import head, metric
 from support.device import Device
 
 DAY = 86400
-COLLECTION = Collection.loads(
-    """
-[collection]
-name = "c"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 4
-[metrics.m]
-kind = "number"
-description = "d"
-range = [0, 1024]
-epsilon = 1
-mechanism = "laplace"
-"""
-)
+COLLECTION = Collection.loads(head("c", 4) + metric("m", "number", range=[0, 1024], mechanism="laplace"))
 
 
 def test_two_copies_of_a_machine_share_no_noise() -> None:

@@ -14,7 +14,7 @@ import pytest
 from deniable import Client, Settings
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.application import COLLECTION, HOUR, Clock, client
-from support.endpoints import answering, dead
+from support.endpoints import answering, dead, refusing
 from support.waiting import PATIENCE, soon
 
 
@@ -37,12 +37,7 @@ def test_what_is_recorded_arrives_as_one_report_a_metric() -> None:
 
 def test_a_batch_is_the_same_bytes_at_every_try() -> None:
     """Refused three times and then stored: the same id, the same answers, nothing drawn anew."""
-
-    def answer(number: int, context: grpc.ServicerContext) -> bytes:
-        if number < 3:
-            context.abort(grpc.StatusCode.UNAVAILABLE, "later")
-        return b""
-
+    answer = refusing(grpc.StatusCode.UNAVAILABLE, first=3)
     with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
         for tries in range(1, 4):
@@ -56,13 +51,7 @@ def test_a_batch_is_the_same_bytes_at_every_try() -> None:
 
 def test_a_retry_waits_as_long_as_the_server_asks() -> None:
     """The next try after a pushback comes when it is over, on its own."""
-
-    def answer(number: int, context: grpc.ServicerContext) -> bytes:
-        if number == 0:
-            context.set_trailing_metadata((("grpc-retry-pushback-ms", "1700"),))
-            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "busy")
-        return b""
-
+    answer = refusing(grpc.StatusCode.RESOURCE_EXHAUSTED, ("grpc-retry-pushback-ms", "1700"), first=1)
     with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
         assert device.flush(PATIENCE)
@@ -72,12 +61,10 @@ def test_a_retry_waits_as_long_as_the_server_asks() -> None:
 
 def test_a_refusal_that_is_final_drops_the_batch() -> None:
     """It is counted, logged once, and never sent again."""
-
-    def answer(_number: int, context: grpc.ServicerContext) -> bytes:
-        context.abort(grpc.StatusCode.INVALID_ARGUMENT, "malformed")
-        raise AssertionError
-
-    with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
+    with (
+        answering(refusing(grpc.StatusCode.INVALID_ARGUMENT, words="malformed")) as endpoint,
+        client(endpoint=endpoint.address) as device,
+    ):
         device.record("dark", True)
         assert not device.flush(PATIENCE)
         assert device.status().counts == {"answered": 1, "rejected": 1}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from deniable import Collection
 from deniable_aggregator.answers import answer, consistent
 from deniable_aggregator.consistency import on_simplex
+from support.collection_files import head, metric
 
 SHARES = st.lists(st.floats(-2, 2), min_size=1, max_size=40).map(np.array)
 
@@ -43,29 +44,10 @@ def test_nothing_is_known_of_shares_that_are_not_known() -> None:
 
 
 COLLECTION = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 3.0
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = ["chrome", "edge", "firefox"]
-epsilon = 1.0
-[metrics.crashed]
-kind = "boolean"
-description = "It crashed"
-epsilon = 1.0
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-epsilon = 1.0
-mechanism = "laplace"
-"""
+    head("editor", 3.0)
+    + metric("browser", "category", "The default browser", values=["chrome", "edge", "firefox"])
+    + metric("crashed", "boolean", "It crashed")
+    + metric("minutes", "number", "Minutes in the foreground", range=[0, 480], mechanism="laplace")
 )
 
 

@@ -102,6 +102,8 @@ class Reader:
         elif words[:2] == ["deniable", "serve"]:
             with serving(Path("own"), *[word for word in rest[1:] if word not in {"--data", "./data"}]):
                 pass
+        elif words == ["python3", "-m", "venv", "mine"] or words == [".", "mine/bin/activate"]:
+            pass  # an environment with both packages is what this runs in; tools/first_hour.py begins without
         elif program == "pip":
             assert all((ROOT / word / "pyproject.toml").exists() for word in rest[1:]), f"{where}: {rest}"
         elif words[:2] == ["deniable", "init"]:

@@ -23,6 +23,16 @@ def metric_of(name: str, epsilon: str = "1") -> Metric:
     return next(case.metric for case in asked(epsilon) if case.name == name)
 
 
+def renewing(metric: Metric) -> tuple[float, float, float, float]:
+    """The chances of the own answer and of another one, where it is remembered and where it is renewed."""
+    mechanism = metric.columns[0].mechanism
+    assert isinstance(mechanism, Memoized)
+    assert isinstance(mechanism.fresh, RandomizedResponse)
+    both = mechanism.permanent, mechanism.fresh
+    p1, q1, p2, q2 = (float(chance) for own in both for chance in (own.p, own.q))
+    return p1, q1, p2, q2
+
+
 def symbols(metric: Metric, share: float, devices: int) -> list[np.ndarray]:
     """What a share of yes makes on average, for each column."""
     mechanism = metric.columns[0].mechanism
@@ -37,11 +47,7 @@ def test_a_renewed_answer_shares_what_is_remembered(epsilon: str, share: float) 
     """With g the chance of a remembered yes, n times the variance over W epochs is
     {(p2 - q2)^2 g (1 - g) + [g p2 (1 - p2) + (1 - g) q2 (1 - q2)] / W} / [(p1 - q1)^2 (p2 - q2)^2]."""
     metric = metric_of("boolean by randomized_response, renewed", epsilon)
-    mechanism = metric.columns[0].mechanism
-    assert isinstance(mechanism, Memoized)
-    assert isinstance(mechanism.fresh, RandomizedResponse)
-    p1, q1 = float(mechanism.permanent.p), float(mechanism.permanent.q)
-    p2, q2 = float(mechanism.fresh.p), float(mechanism.fresh.q)
+    p1, q1, p2, q2 = renewing(metric)
     g = q1 + share * (p1 - q1)
     noise = g * p2 * (1 - p2) + (1 - g) * q2 * (1 - q2)
     exact = ((p2 - q2) ** 2 * g * (1 - g) + noise / EPOCHS) / ((p1 - q1) * (p2 - q2)) ** 2
@@ -98,11 +104,7 @@ def test_a_fresh_answer_shares_the_value(name: str, columns: int) -> None:
 def test_about_the_devices_that_reported_only_remembered_noise_is_shared() -> None:
     """Of a renewed answer that is f p1 (1 - p1) + (1 - f) q1 (1 - q1); of a fresh one nothing."""
     metric, share, devices = metric_of("boolean by randomized_response, renewed"), 0.3, 10_000_000
-    mechanism = metric.columns[0].mechanism
-    assert isinstance(mechanism, Memoized)
-    assert isinstance(mechanism.fresh, RandomizedResponse)
-    p1, q1 = float(mechanism.permanent.p), float(mechanism.permanent.q)
-    p2, q2 = float(mechanism.fresh.p), float(mechanism.fresh.q)
+    p1, q1, p2, q2 = renewing(metric)
     g = q1 + share * (p1 - q1)
     kept = (share * p1 * (1 - p1) + (1 - share) * q1 * (1 - q1)) / (p1 - q1) ** 2
     fresh = (g * p2 * (1 - p2) + (1 - g) * q2 * (1 - q2)) / ((p1 - q1) * (p2 - q2)) ** 2

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from deniable import Collection, linkage
-from deniable.kinds import KINDS
 from deniable.payload import PAYLOAD_BITS
 from deniable_aggregator.answers import RowId
 from deniable_aggregator.demo.fleet import Fleet
@@ -23,32 +22,16 @@ from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.population import Population, with_fed
 from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.planning.truth import Truth, TruthError
+from support.collection_files import head, metric
 from support.recording import recording
-from support.toys import TOYS
+from support.toys import known
 
-TEXT = """
-[collection]
-name = "fed"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 100
-[metrics.dark]
-kind = "boolean"
-description = "d"
-epsilon = 30
-[metrics.browser]
-kind = "category"
-description = "d"
-values = ["a", "b", "c"]
-mechanism = "randomized_response"
-epsilon = 30
-[metrics.both]
-kind = "pair"
-description = "d"
-of = ["browser", "dark"]
-epsilon = 30
-"""
+TEXT = (
+    head("fed", 100)
+    + metric("dark", "boolean", epsilon=30)
+    + metric("browser", "category", values=["a", "b", "c"], mechanism="randomized_response", epsilon=30)
+    + metric("both", "pair", of=["browser", "dark"], epsilon=30)
+)
 """At epsilon 30 a device says something else than what it has once in 10^12 times."""
 APART = """
 [dark]
@@ -68,9 +51,7 @@ DEVICES = 2000
 @pytest.fixture(autouse=True)
 def toys() -> Iterator[None]:
     """The kinds of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, kind in TOYS.items():
-            patch.setitem(KINDS, name, kind)
+    with known():
         yield
 
 

@@ -11,27 +11,21 @@ import pytest
 from deniable import Collection
 from deniable_aggregator.commands import main
 from deniable_aggregator.planning.update import Cost, review
+from support.collection_files import head, metric
 
-OLD = """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "o"
-version = 3
-[budget]
-epoch = 9
-[metrics.open]
-kind = "boolean"
-description = "The shop is open"
-epsilon = 1
-[metrics.theme]
-kind = "category"
-description = "The theme"
-values = ["a", "b", "c"]
-epsilon = 2
-memoize = true
-instantaneous_epsilon = "linkable"
-"""
+OLD = (
+    head("shop", 9, version=3)
+    + metric("open", "boolean", "The shop is open")
+    + metric(
+        "theme",
+        "category",
+        "The theme",
+        values=["a", "b", "c"],
+        epsilon=2,
+        memoize=True,
+        instantaneous_epsilon="linkable",
+    )
+)
 NEXT = OLD.replace("version = 3", "version = 4")
 ADDED = '[metrics.till]\nkind = "boolean"\ndescription = "The till is open"\nepsilon = 0.5\n'
 

@@ -242,7 +242,7 @@ def test_a_watcher_passes_on_what_it_is_told() -> None:
         assert watcher.stdout
         program = int(watcher.stdout.readline())
         watcher.terminate()
-        assert watcher.wait(5) == signal.SIGTERM
+        assert watcher.wait(PATIENCE) == signal.SIGTERM
         assert gone(program)
 
 

@@ -36,25 +36,22 @@ def test_what_makes_no_sense_will_not_make_sense_later(here: Place, command: Com
     assert type(refused(here, *command)) is StoreError
 
 
-def test_a_server_that_has_lost_its_replicas_is_away(fresh: Fresh) -> None:
-    """It takes no writes until they are back."""
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        (("CONFIG", "SET", "min-replicas-to-write", 1), StoreUnavailable),
+        (("REPLICAOF", "127.0.0.1", 1), StoreUnavailable),
+        (("CONFIG", "SET", "maxmemory", 1), StoreFull),
+    ],
+    ids=["it has lost its replicas", "it became a replica", "without memory"],
+)
+def test_a_server_that_takes_no_writes_is_away_or_full(
+    fresh: Fresh, changed: Command, error: type[StoreError]
+) -> None:
+    """Until its replicas are back; another is in charge, or soon will be; until there is room."""
     with fresh() as here, here.raw() as raw:
-        raw.config_set("min-replicas-to-write", 1)
-        assert type(refused(here, *WRITE)) is StoreUnavailable
-
-
-def test_a_server_that_became_a_replica_is_away(fresh: Fresh) -> None:
-    """Another is in charge, or soon will be."""
-    with fresh() as here, here.raw() as raw:
-        raw.replicaof("127.0.0.1", 1)
-        assert type(refused(here, *WRITE)) is StoreUnavailable
-
-
-def test_a_server_without_memory_is_full(fresh: Fresh) -> None:
-    """It takes nothing until there is room."""
-    with fresh() as here, here.raw() as raw:
-        raw.config_set("maxmemory", 1)
-        assert type(refused(here, *WRITE)) is StoreFull
+        raw.execute_command(*changed)
+        assert type(refused(here, *WRITE)) is error
 
 
 @pytest.mark.parametrize("number", [-1, 1 << 32])

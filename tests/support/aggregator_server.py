@@ -29,6 +29,7 @@ from deniable.wire.upload import ONCE
 from deniable_aggregator.ingest import Calendar, Layout
 from deniable_aggregator.serving.server import Server, Settings
 from deniable_aggregator.store import CounterKey, EmbeddedStore
+from support.collection_files import head, metric
 from support.waiting import PATIENCE
 
 __all__ = [
@@ -74,27 +75,9 @@ LAYOUT = Layout(
 
 
 COLLECTION = Collection.loads(
-    """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 3.0
-[segments]
-platform = ["linux", "macos", "windows"]
-channel = ["stable", "beta"]
-[metrics.dark_mode]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-step = 1
-epsilon = 1.0
-"""
+    head("editor", 3.0, platform=["linux", "macos", "windows"], channel=["stable", "beta"])
+    + metric("dark_mode", "boolean", "The dark theme is on")
+    + metric("minutes", "number", "Minutes in the foreground", range=[0, 480], step=1)
 )
 """A collection as it is shipped."""
 

@@ -5,19 +5,46 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 
-from deniable import Collection
-from support.aggregator_server import Client, connected
-from support.template import Program, started
-from support.waiting import until
+import grpc
 
-__all__ = ["DESK", "EXACT", "LEVELS", "NURSE", "WORKER", "Aggregator", "connections", "gone", "running", "started_by"]
+from deniable import Collection
+from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from support.aggregator_server import DAY, Client, connected, request
+from support.template import Program, started
+from support.waiting import PATIENCE, until
+
+__all__ = [
+    "CONNECTIONS",
+    "DESK",
+    "DIGEST",
+    "EXACT",
+    "LEVELS",
+    "NURSE",
+    "OTHER",
+    "OTHER_DIGEST",
+    "WORKER",
+    "WORKERS",
+    "Aggregator",
+    "answered",
+    "batch",
+    "becomes",
+    "connections",
+    "gone",
+    "running",
+    "started_by",
+    "today",
+]
 
 WORKER, DESK, NURSE = "deniable-worker", "deniable-desk", "deniable-nurse"
 """What the processes of an aggregator are called."""
+WORKERS = 2
+CONNECTIONS = 24
+"""Spread by the kernel: all of them at one of two workers once in eight million times."""
 
 EXACT = f"""
 [collection]
@@ -35,7 +62,8 @@ epsilon = 1.0
 values = {[f"v{number}" for number in range(4096)]}
 """
 """A collection whose one column takes thousands of different payloads."""
-
+OTHER = EXACT.replace('name = "exact"', 'name = "other"')
+DIGEST, OTHER_DIGEST = (Collection.loads(text).digest for text in (EXACT, OTHER))
 LEVELS = Collection.loads(EXACT).columns[0].shape.counters
 
 
@@ -162,3 +190,29 @@ async def connections(port: int, number: int) -> AsyncIterator[list[Client]]:
     quick = (("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 100))
     async with AsyncExitStack() as stack:
         yield [await stack.enter_async_context(connected(port, *quick)) for _ in range(number)]
+
+
+def today() -> int:
+    """The epoch that it is now."""
+    return int(time.time() // DAY)
+
+
+def batch(digest: int = DIGEST) -> SubmitReportsRequest:
+    """A batch for a collection."""
+    return request((0, 1), epoch=today(), collection_digest=digest)
+
+
+async def answered(client: Client, batch: SubmitReportsRequest) -> grpc.StatusCode:
+    """How a call ends."""
+    try:
+        await client.submit(batch)
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
+
+
+async def becomes(client: Client, digest: int, code: grpc.StatusCode) -> None:
+    """Return as soon as calls for a collection end like this."""
+    async with asyncio.timeout(PATIENCE):
+        while await answered(client, batch(digest)) is not code:  # noqa: ASYNC110 - another process is waited for
+            await asyncio.sleep(0.02)

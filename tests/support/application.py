@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from deniable import Client, Collection, Consent, Settings
+from support.collection_files import head, metric
 
 __all__ = ["COLLECTION", "HOUR", "Clock", "client"]
 
 HOUR = 3600
-TEXT = """
-[collection]
-name = "client"
-epoch = "1h"
-owner = "o"
-[budget]
-epoch = 5
-[segments]
-platform = ["linux", "macos"]
-[metrics.dark]
-kind = "boolean"
-description = "d"
-epsilon = 1
-[metrics.minutes]
-kind = "count"
-description = "d"
-epsilon = 1
-max = 100000
-[metrics.until]
-kind = "boolean"
-description = "d"
-epsilon = 1
-expires = 1970-01-02
-"""
+TEXT = (
+    head("client", 5, epoch="1h", platform=["linux", "macos"])
+    + metric("dark", "boolean")
+    + metric("minutes", "count", max=100000)
+    + metric("until", "boolean", expires=date(1970, 1, 2))
+)
 COLLECTION = Collection.loads(TEXT)
 FAST = Settings(write_behind=0.01, leeway=0.0, deadline=5.0)
 

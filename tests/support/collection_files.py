@@ -1,12 +1,17 @@
-"""Two collection files that are right, one small and one large, and what is wrong with one that is changed."""
+"""Collection files: written in few words, two that are right, and what is wrong with one that is changed."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
 
 import pytest
 
 from deniable import Collection, CollectionError
 
-__all__ = ["LARGE", "SMALL", "changed", "problems"]
+__all__ = ["LARGE", "SMALL", "changed", "head", "metric", "problems"]
 
 SMALL = """
 [collection]
@@ -57,6 +62,32 @@ kind = "boolean"
 description = "The dark theme is on"
 epsilon = 2.0
 """
+
+
+def head(
+    name: str,
+    budget: float,
+    *,
+    epoch: str = "1d",
+    version: int | None = None,
+    lifetime: float | None = None,
+    **segments: Sequence[str],
+) -> str:
+    """What a file begins with: whose it is, what a device may spend in an epoch and in its life, and its segments."""
+    about: dict[str, Any] = {"name": name, "epoch": epoch, "owner": "telemetry@example.org", "version": version}
+    tables = {"collection": about, "budget": {"epoch": budget, "lifetime": lifetime}, "segments": segments}
+    return "".join(f"[{table}]\n{_lines(keys)}" for table, keys in tables.items() if keys)
+
+
+def metric(name: str, kind: str, description: str = "d", **keys: Any) -> str:
+    """What a file says of a metric, key by key; its epsilon is 1 unless another is given."""
+    return f"[metrics.{name}]\n" + _lines({"kind": kind, "description": description, "epsilon": 1} | keys)
+
+
+def _lines(keys: Mapping[str, Any]) -> str:
+    """Those keys that have a value, as TOML has them: dates stand as they are, and everything else as in JSON."""
+    told = {key: value if isinstance(value, date) else json.dumps(value) for key, value in keys.items()}
+    return "".join(f"{key} = {value}\n" for key, value in told.items() if value != "null")
 
 
 def problems(text: str) -> list[tuple[str, str]]:

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["BROWSER", "DARK", "HEAD", "MINUTES"]
+from deniable import Collection
+from support.collection_files import head, metric
+from support.site import Running
 
-HEAD = """
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[segments]
-platform = ["linux", "windows"]
-"""
-BROWSER = """\
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = ["chrome", "edge", "firefox", "safari"]
-epsilon = 1.0
-"""
-DARK = """\
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-"""
-MINUTES = """\
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-unit = "minutes"
-epsilon = 1.0
-"""
+__all__ = ["BROWSER", "DARK", "HEAD", "MINUTES", "filled"]
+
+HEAD = head("editor", 5.0, platform=["linux", "windows"])
+BROWSER = metric("browser", "category", "The default browser", values=["chrome", "edge", "firefox", "safari"])
+DARK = metric("dark", "boolean", "The dark theme is on")
+MINUTES = metric("minutes", "number", "Minutes in the foreground", range=[0, 480], unit="minutes")
+
+
+def filled(aggregator: Running, collection: Collection, last: int, days: int) -> None:
+    """So many days of reports from both platforms, the last ones of that day; some numbers differ from day to day."""
+    for ago in range(days):
+        for segment in (0, 1):
+            counters = {"browser": [400 + ago, 300, 200, 120], "dark": [450, 550 + ago]}
+            counters["minutes"] = [1000, 700_000, 510_000_000, 0]
+            aggregator.put(collection, last - ago, counters, segment, batches=10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import socket
 import struct
@@ -16,8 +17,9 @@ from pathlib import Path
 import grpc
 
 from deniable.wire.upload import METHOD
+from support.waiting import PATIENCE
 
-__all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying", "turning_away"]
+__all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying", "refusing", "turning_away"]
 
 TLS = Path(__file__).with_name("tls")
 """Certificates and keys of tests."""
@@ -28,6 +30,20 @@ _HEADERS, _SETTINGS, _GOAWAY = 1, 4, 7
 
 Answer = Callable[[int, grpc.ServicerContext], bytes]
 """Answers the call of that number (the first is 0): returns the response's bytes, or aborts."""
+
+
+def refusing(
+    code: grpc.StatusCode, *trailer: tuple[str, str | bytes], words: str = "no", first: float = math.inf
+) -> Answer:
+    """Refuses all calls, or so many of the first ones."""
+
+    def answer(number: int, context: grpc.ServicerContext) -> bytes:
+        if number < first:
+            context.set_trailing_metadata(trailer)
+            context.abort(code, words)
+        return b""
+
+    return answer
 
 
 @dataclass
@@ -82,7 +98,7 @@ def answering(
     try:
         yield endpoint
     finally:
-        server.stop(0).wait(5)
+        server.stop(0).wait(PATIENCE)
 
 
 def dead() -> str:

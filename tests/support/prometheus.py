@@ -61,7 +61,7 @@ def served(data: Path, http: str, *arguments: str | Path) -> Iterator[Served]:
         yield Served(endpoint, page, process)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(PATIENCE)
         process.stdout.close()
 
 

@@ -10,6 +10,7 @@ from typing import Never
 import grpc
 
 from deniable.v1 import report_service_pb2, report_service_pb2_grpc
+from support.waiting import PATIENCE
 
 __all__ = ["Recorder", "recording"]
 
@@ -48,4 +49,4 @@ def recording(
     try:
         yield f"127.0.0.1:{port}", recorder
     finally:
-        server.stop(0).wait(5)
+        server.stop(0).wait(PATIENCE)

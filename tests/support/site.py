@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import tempfile
 import threading
+import urllib.request
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -18,12 +19,12 @@ from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import Truth, analyst_of
 from deniable_aggregator.serving.estimate_service import estimates_of
 from deniable_aggregator.serving.server import Server, Settings, layout_of
-from deniable_aggregator.web import Site
+from deniable_aggregator.web import DebugView, Site
 from support.programs import program
 from support.stored import Counted, put
 from support.waiting import PATIENCE
 
-__all__ = ["Running", "browser", "chromium", "running", "watched"]
+__all__ = ["Running", "browser", "chromium", "got", "running", "watched"]
 
 _Result = TypeVar("_Result")
 _FLAGS = (
@@ -35,10 +36,10 @@ _FLAGS = (
 class Running:
     """An aggregator on a loop of its own."""
 
-    def __init__(self, collections: Sequence[Collection], truth: Truth | None) -> None:
+    def __init__(self, collections: Sequence[Collection], truth: Truth | None, debug: DebugView | None) -> None:
         self.analyst_of = analysts = analyst_of(Catalog(collections), truth)
         self._directory = Path(tempfile.mkdtemp(prefix="deniable-site-"))
-        self._site = Site("127.0.0.1:0", analysts, demo=truth is not None)
+        self._site = Site("127.0.0.1:0", analysts, demo=truth is not None, debug=debug)
         settings = Settings(
             listen="127.0.0.1:0", data_dir=self._directory / "data", board=self._directory / "board", grace=1.0
         )
@@ -90,6 +91,11 @@ class Running:
         return self._site.url.rstrip("/")
 
     @property
+    def debug_url(self) -> str:
+        """Where its debug view is."""
+        return self._site.debug_url
+
+    @property
     def endpoint(self) -> str:
         """Where gRPC is."""
         return f"127.0.0.1:{self.server.port}"
@@ -107,14 +113,23 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(*collections: Collection, truth: Truth | None = None) -> Iterator[Running]:
+def running(
+    *collections: Collection, truth: Truth | None = None, debug: DebugView | None = None
+) -> Iterator[Running]:
     """An aggregator that serves these collections."""
-    aggregator = Running(collections, truth)
+    aggregator = Running(collections, truth, debug)
     aggregator.start()
     try:
         yield aggregator
     finally:
         aggregator.stop()
+
+
+def got(aggregator: Running, path: str) -> str:
+    """What it says over HTTP."""
+    with urllib.request.urlopen(aggregator.url + path, timeout=PATIENCE) as response:
+        body: bytes = response.read()
+    return body.decode()
 
 
 def chromium() -> str:

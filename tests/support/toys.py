@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+from unittest import mock
 
 from deniable._section import Section
 from deniable.epsilon import Epsilon
 from deniable.errors import InvalidValueError
-from deniable.kinds import Boolean, Category, Fed, Kind
+from deniable.kinds import KINDS, Boolean, Category, Fed, Kind
 from deniable.mechanisms import Mechanism, Memoized, RandomizedResponse
 
-__all__ = ["TOYS", "Listed", "Pair"]
+__all__ = ["TOYS", "Listed", "Pair", "known"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +113,10 @@ class Listed(Kind):
 
 TOYS: dict[str, type[Kind]] = {kind.name: kind for kind in (Pair, Listed)}
 """By the name that a collection file uses, as `KINDS` has the others."""
+
+
+@contextlib.contextmanager
+def known() -> Iterator[None]:
+    """Collections can ask for these kinds."""
+    with mock.patch.dict(KINDS, TOYS):
+        yield

@@ -14,15 +14,13 @@ from pathlib import Path
 import grpc
 import pytest
 
-from deniable import Collection
 from deniable.v1.report_service_pb2 import StreamReportsResponse, SubmitReportsRequest
 from deniable_aggregator.store import CounterKey, Store
 from support.aggregator_server import DAY, Client, connected, request
-from support.aggregators import EXACT, Aggregator, connections, running
+from support.aggregators import DIGEST, EXACT, Aggregator, connections, running
 from support.servers import Running, server
 from support.waiting import until
 
-DIGEST = Collection.loads(EXACT).digest
 DEEP = [pytest.mark.deep, pytest.mark.timeout(7200)]
 MEGABYTE = 1 << 20
 

@@ -9,40 +9,20 @@ from pathlib import Path
 import pytest
 
 from deniable import Client, Collection, CollectionError, Consent
-from deniable.kinds import KINDS
 from deniable_aggregator.commands import main
 from deniable_aggregator.serving.sources import Sources, collections_of
+from support.collection_files import head, metric
 from support.commands import ROOT, serving, told
-from support.toys import TOYS
+from support.toys import known
 from support.waiting import soon
 
-TEXT = """\
-[collection]
-name = "places"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 9
-[metrics.place]
-kind = "listed"
-description = "Where it is"
-lines = "data/places.csv"
-epsilon = 1
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1
-[metrics.browser]
-kind = "category"
-description = "The browser"
-values = ["a", "b"]
-epsilon = 1
-[metrics.both]
-kind = "pair"
-description = "Both"
-of = ["browser", "dark"]
-epsilon = 1
-"""
+TEXT = (
+    head("places", 9)
+    + metric("place", "listed", "Where it is", lines="data/places.csv")
+    + metric("dark", "boolean", "The dark theme is on")
+    + metric("browser", "category", "The browser", values=["a", "b"])
+    + metric("both", "pair", "Both", of=["browser", "dark"])
+)
 PLACES, MORE = "Nairobi\nMombasa\n", "Nairobi\nMombasa\nAccra\n"
 WITH_TOYS = "from deniable.kinds import KINDS\nfrom support.toys import TOYS\nKINDS.update(TOYS)\n"
 
@@ -50,9 +30,7 @@ WITH_TOYS = "from deniable.kinds import KINDS\nfrom support.toys import TOYS\nKI
 @pytest.fixture(autouse=True)
 def toys() -> Iterator[None]:
     """The kinds of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, kind in TOYS.items():
-            patch.setitem(KINDS, name, kind)
+    with known():
         yield
 
 

@@ -8,7 +8,6 @@ import json
 import re
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,28 +19,22 @@ from deniable import Collection
 from deniable_aggregator import Reader, RemoteError
 from deniable_aggregator.commands import main
 from deniable_aggregator.planning.simulate import simulate
-from support.site import Running, browser, running
-from support.waiting import PATIENCE
+from support.collection_files import head, metric
+from support.site import Running, browser, got, running
 
-TEXT = """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[metrics.load_time]
-kind = "distribution"
-description = "How long the page took to load"
-range = [0, 6400]
-buckets = 64
-unit = "ms"
-epsilon = 2.0
-[metrics.open]
-kind = "boolean"
-description = "The shop was open"
-epsilon = 1.0
-"""
+TEXT = (
+    head("shop", 5.0)
+    + metric(
+        "load_time",
+        "distribution",
+        "How long the page took to load",
+        range=[0, 6400],
+        buckets=64,
+        unit="ms",
+        epsilon=2.0,
+    )
+    + metric("open", "boolean", "The shop was open")
+)
 COLLECTION = Collection.loads(TEXT)
 VALUES = (np.random.default_rng(3).gamma(3, 400, 20_000)).round().tolist()
 
@@ -57,13 +50,6 @@ def shop() -> Iterator[Running]:
             counters = simulate(COLLECTION.metrics["load_time"], values, generator)
             started.put(COLLECTION, today - ago, {"load_time": counters, "open": [40, 60]}, batches=100)
         yield started
-
-
-def got(shop: Running, path: str) -> str:
-    """What the aggregator says over HTTP."""
-    with urllib.request.urlopen(shop.url + path, timeout=PATIENCE) as response:
-        body: bytes = response.read()
-    return body.decode()
 
 
 def rows(shop: Running, path: str) -> dict[tuple[str, str], dict[str, Any]]:

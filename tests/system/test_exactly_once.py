@@ -19,7 +19,6 @@ from pathlib import Path
 
 import pytest
 
-from deniable import Collection
 from deniable.payload import Symbol
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.ingest import Calendar, Layout
@@ -27,7 +26,7 @@ from deniable_aggregator.store import CounterKey, EmbeddedStore, EpochKey, Store
 from support.aggregator_clients import Fleet
 from support.aggregator_proxy import proxied
 from support.aggregator_server import DAY, Client, request, serving, store_of
-from support.aggregators import EXACT, LEVELS, Aggregator, connections, running
+from support.aggregators import DIGEST, EXACT, LEVELS, Aggregator, connections, running
 from support.stored import answers, stored_in
 
 WORKERS = 2
@@ -82,7 +81,7 @@ class Chaos:
 @contextlib.asynccontextmanager
 async def devices(port: int) -> AsyncIterator[Fleet]:
     """Devices that report; in the end, what they still have to say is said."""
-    fleet = Fleet(int(time.time() // DAY), Collection.loads(EXACT).digest, 0, LEVELS)
+    fleet = Fleet(int(time.time() // DAY), DIGEST, 0, LEVELS)
     async with connections(port, CONNECTIONS) as clients:
         reporting = [asyncio.create_task(fleet.device(*clients)) for _ in range(DEVICES)]
         try:

@@ -329,7 +329,7 @@ if __name__ == "__main__":
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(20)
+        worker.join(PATIENCE)
         assert worker.exitcode == 0, worker.exitcode
     import sqlite3
     print(sqlite3.connect(state).execute("SELECT state FROM raw").fetchone()[0])
@@ -358,7 +358,7 @@ if __name__ == "__main__":
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(PATIENCE)
         assert worker.exitcode == 0, worker.exitcode
     assert device.flush(PATIENCE)
 """

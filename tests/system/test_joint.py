@@ -6,7 +6,6 @@ import csv
 import io
 import re
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,42 +19,17 @@ from deniable_aggregator import Reader
 from deniable_aggregator.commands import main
 from deniable_aggregator.planning.population import Population
 from deniable_aggregator.planning.simulate import simulate
-from support.site import Running, browser, running
-from support.waiting import PATIENCE
+from support.collection_files import head, metric
+from support.site import Running, browser, got, running
 
-TEXT = """
-[collection]
-name = "desk"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 9.0
-[metrics.dark]
-kind = "boolean"
-description = "The dark theme is on"
-epsilon = 1.0
-[metrics.platform]
-kind = "category"
-description = "The platform"
-values = ["linux", "mac / os", "<b>windows</b>"]
-epsilon = 1.0
-[metrics.mood]
-kind = "ordinal"
-description = "How the day was"
-values = ["bad", "good"]
-epsilon = 1.0
-[metrics.both]
-kind = "joint"
-description = "Which theme, on which platform"
-of = ["dark", "platform"]
-epsilon = 2.0
-[metrics.pairs]
-kind = "joint"
-description = "What goes with the theme"
-of = ["dark", "platform", "mood"]
-pairs = "dark"
-epsilon = 2.0
-"""
+TEXT = (
+    head("desk", 9.0)
+    + metric("dark", "boolean", "The dark theme is on")
+    + metric("platform", "category", "The platform", values=["linux", "mac / os", "<b>windows</b>"])
+    + metric("mood", "ordinal", "How the day was", values=["bad", "good"])
+    + metric("both", "joint", "Which theme, on which platform", of=["dark", "platform"], epsilon=2.0)
+    + metric("pairs", "joint", "What goes with the theme", of=["dark", "platform", "mood"], pairs="dark", epsilon=2.0)
+)
 COUNTS = [[2, 8, 4], [9, 3, 4]]
 ANSWER = "section[aria-labelledby=answer-head]"
 
@@ -76,13 +50,6 @@ def desk() -> Iterator[Running]:
     with running(collection) as started:
         started.put(collection, collection.epoch_at(time.time()), counters, batches=100)
         yield started
-
-
-def got(desk: Running, path: str) -> str:
-    """What the aggregator says over HTTP."""
-    with urllib.request.urlopen(desk.url + path, timeout=PATIENCE) as response:
-        body: bytes = response.read()
-    return body.decode()
 
 
 def test_rows_are_the_same_in_every_form(desk: Running) -> None:

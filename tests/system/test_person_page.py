@@ -11,33 +11,16 @@ from playwright.sync_api import Browser, expect
 
 from deniable import Collection
 from deniable.__main__ import main
+from support.collection_files import head, metric
 from support.device import Device
 from support.site import browser
 
 LONG = "a_name_of_sixty_three_letters_is_the_longest_that_a_file_can_ha"
 COLLECTION = Collection.loads(
-    f"""
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 6
-[metrics.{LONG}]
-kind = "boolean"
-description = "<script>document.title = 'taken over'</script><b>The dark theme is on</b>"
-epsilon = 1
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-epsilon = 1
-[metrics.wide]
-kind = "category"
-description = "{"W" * 300}"
-values = ["{"w" * 200}", "b"]
-epsilon = 1
-"""
+    head("editor", 6)
+    + metric(LONG, "boolean", "<script>document.title = 'taken over'</script><b>The dark theme is on</b>")
+    + metric("minutes", "number", "Minutes in the foreground", range=[0, 480])
+    + metric("wide", "category", "W" * 300, values=["w" * 200, "b"])
 )
 
 

@@ -25,43 +25,28 @@ from deniable_aggregator import Reader
 from deniable_aggregator.answers import headings
 from deniable_aggregator.planning.fleet import reported
 from deniable_aggregator.telling.digits import DECIMALS, decimals
+from support.collection_files import head, metric
 from support.commands import ROOT
 from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules, scraping, served
 from support.waiting import PATIENCE, soon
 
-TEXT = f"""
-[collection]
-name = "editor"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 14.0
-[segments]
-platform = ["linux", "macos", "windows"]
-[metrics.browser]
-kind = "category"
-description = "The default browser"
-values = [{", ".join(f'"b{number}"' for number in range(40))}]
-epsilon = 1.0
-[metrics.crashed]
-kind = "boolean"
-description = "The editor crashed today"
-epsilon = "ln 3"
-expires = {date.today() + timedelta(days=5)}
-[metrics.load_time]
-kind = "distribution"
-description = "How long a project took to open"
-range = [0, 1000]
-buckets = 64
-unit = "ms"
-epsilon = 6.0
-[metrics.minutes]
-kind = "number"
-description = "Minutes in the foreground"
-range = [0, 480]
-unit = "minutes"
-epsilon = 1.0
-"""
+TEXT = (
+    head("editor", 14.0, platform=["linux", "macos", "windows"])
+    + metric("browser", "category", "The default browser", values=[f"b{number}" for number in range(40)])
+    + metric(
+        "crashed", "boolean", "The editor crashed today", epsilon="ln 3", expires=date.today() + timedelta(days=5)
+    )
+    + metric(
+        "load_time",
+        "distribution",
+        "How long a project took to open",
+        range=[0, 1000],
+        buckets=64,
+        unit="ms",
+        epsilon=6.0,
+    )
+    + metric("minutes", "number", "Minutes in the foreground", range=[0, 480], unit="minutes")
+)
 COLLECTION = Collection.loads(TEXT)
 REPORTS = 4
 CONNECTIONS = 12

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import time
-import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,29 +19,28 @@ from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import Target
 from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.telling.terminal import estimates
-from support.site import Running, browser, running
+from support.collection_files import head, metric
+from support.site import Running, browser, got, running
 from support.toy import known
-from support.waiting import PATIENCE
 
-TEXT = """
-[collection]
-name = "places"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[metrics.place]
-kind = "place"
-description = "Where the device is"
-values = ["north/harbour", "north/market", "south/mill", "south/station", "west/ford"]
-epsilon = 4.0
-[metrics.seldom]
-kind = "place"
-description = "Where hardly any device is"
-values = ["a/a", "b/b", "c/c", "d/d"]
-mechanism = "randomized_response"
-epsilon = 0.1
-"""
+TEXT = (
+    head("places", 5.0)
+    + metric(
+        "place",
+        "place",
+        "Where the device is",
+        values=["north/harbour", "north/market", "south/mill", "south/station", "west/ford"],
+        epsilon=4.0,
+    )
+    + metric(
+        "seldom",
+        "place",
+        "Where hardly any device is",
+        values=["a/a", "b/b", "c/c", "d/d"],
+        mechanism="randomized_response",
+        epsilon=0.1,
+    )
+)
 PEOPLE = ["north/harbour"] * 5000 + ["north/market"] * 2000 + ["south/mill"] * 3000
 FOUND = ["north", "south", "north/harbour", "north/market", "south/mill"]
 """What 10,000 devices show: noise brings a place that nobody is in up to three standard errors now and then, so the
@@ -62,13 +60,6 @@ def places() -> Iterator[Running]:
                 few = [10] * collection.metrics["seldom"].columns[0].shape.counters
                 started.put(collection, epoch, {"place": counters[0], "seldom": few}, batches=100)
             yield started
-
-
-def got(places: Running, path: str) -> str:
-    """What the aggregator says over HTTP."""
-    with urllib.request.urlopen(places.url + path, timeout=PATIENCE) as response:
-        body: bytes = response.read()
-    return body.decode()
 
 
 def asked(places: Running, path: str) -> Any:

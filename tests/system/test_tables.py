@@ -19,15 +19,11 @@ from deniable import Collection
 from deniable_aggregator import Reader, RemoteError, Table
 from deniable_aggregator.telling.tables import COLUMNS
 from support.commands import COMMAND, ROOT, told
-from support.editor import BROWSER, DARK, HEAD, MINUTES
+from support.editor import BROWSER, DARK, HEAD, MINUTES, filled
 from support.site import Running, running
 from support.waiting import PATIENCE
 
-COLLECTION = Collection.loads(
-    f"""\
-{HEAD}{BROWSER}{DARK}{MINUTES}mechanism = "laplace"
-"""
-)
+COLLECTION = Collection.loads(f'{HEAD}{BROWSER}{DARK}{MINUTES}mechanism = "laplace"')
 TODAY = int(time.time() // 86400)
 
 
@@ -35,11 +31,7 @@ TODAY = int(time.time() // 86400)
 def aggregator() -> Iterator[Running]:
     """Three days of reports from two platforms."""
     with running(COLLECTION) as started:
-        for ago in range(3):
-            for segment in (0, 1):
-                counters = {"browser": [400 + ago, 300, 200, 120], "dark": [450, 550 + ago]}
-                counters["minutes"] = [1000, 700_000, 510_000_000, 0]
-                started.put(COLLECTION, TODAY - ago, counters, segment, batches=10)
+        filled(started, COLLECTION, TODAY, 3)
         yield started
 
 
@@ -125,7 +117,7 @@ def test_the_terminal_shows_intervals_as_lines_with_the_value_on_them(aggregator
     assert shown[0].split() == ["answer", "estimate", "interval", "reports"]
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates()
-    for line, row in zip(shown[2:], rows, strict=True):
+    for line, row in zip(shown[2:-1], rows, strict=True):
         unit = f" {row['unit']}" if row["measure"] != "share" else ""
         start = f"{row['metric']}: {row['key']}"
         assert line.startswith(start)

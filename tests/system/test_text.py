@@ -19,22 +19,10 @@ from deniable import Collection
 from deniable_aggregator import Reader
 from deniable_aggregator.commands import main
 from deniable_aggregator.planning.simulate import simulate
-from support.site import Running, browser, running
-from system.test_tree import got
+from support.collection_files import head, metric
+from support.site import Running, browser, got, running
 
-TEXT = """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[metrics.engine]
-kind = "text"
-description = "The search engine"
-max_bytes = 40
-epsilon = 2.0
-"""
+TEXT = head("shop", 5.0) + metric("engine", "text", "The search engine", max_bytes=40, epsilon=2.0)
 SCRIPT = "<script>x()"
 TURNED = "\u202eelgoog"
 DEVICES = {"duckduck": 7_000, "ecosia": 4_000, SCRIPT: 5_000, TURNED: 2_000, "x" * 99: 1_000, "rare": 1_000}

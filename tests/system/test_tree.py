@@ -7,7 +7,6 @@ import io
 import json
 import re
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,22 +20,10 @@ from deniable import Collection
 from deniable_aggregator import Reader
 from deniable_aggregator.commands import main
 from deniable_aggregator.planning.simulate import simulate
-from support.site import Running, browser, running
-from support.waiting import PATIENCE
+from support.collection_files import head, metric
+from support.site import Running, browser, got, running
 
-TEXT = """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "telemetry@example.org"
-[budget]
-epoch = 5.0
-[metrics.region]
-kind = "tree"
-description = "Where the shop is"
-paths = "regions.csv"
-epsilon = 2.0
-"""
+TEXT = head("shop", 5.0) + metric("region", "tree", "Where the shop is", paths="regions.csv", epsilon=2.0)
 REGIONS = "america,canada\namerica,usa,east\namerica,usa,west\nasia\neurope,france\neurope,germany\n"
 DEVICES = {
     "america/canada": 2_000, "america/usa/east": 9_000, "america/usa/west": 5_000, "asia": 0, "europe/france": 40,
@@ -56,13 +43,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running(collection) as started:
         started.put(collection, collection.epoch_at(time.time()), {"region": counters}, batches=100)
         yield started
-
-
-def got(shop: Running, path: str) -> str:
-    """What the aggregator says over HTTP."""
-    with urllib.request.urlopen(shop.url + path, timeout=PATIENCE) as response:
-        body: bytes = response.read()
-    return body.decode()
 
 
 def test_a_bundle_has_the_paths_in_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

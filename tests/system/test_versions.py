@@ -17,21 +17,11 @@ from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.serving.supervisor import Program, Supervisor
 from support.aggregator_server import DAY, Client, connected, request
 from support.aggregators import running
+from support.collection_files import head, metric
 from support.commands import told
 from support.waiting import until
 
-FIRST = """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 9
-[metrics.open]
-kind = "boolean"
-description = "The shop is opn"
-epsilon = 1
-"""
+FIRST = head("shop", 9) + metric("open", "boolean", "The shop is opn")
 SECOND = FIRST.replace("opn", "open")
 
 

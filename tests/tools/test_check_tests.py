@@ -29,6 +29,8 @@ PLANTED = {
     "a fixed number of looks": "def test():\n    for _ in range(30):\n        time.sleep(0.1)\n",
     "a bound": "async def test():\n    async with asyncio.timeout(10):\n        pass\n",
     "a bound by name": "def test():\n    subprocess.run(['true'], timeout=20)\n",
+    "a bound by its place": "def test():\n    assert process.wait(30) == 0\n",
+    "a bound at the second place": "async def test():\n    await asyncio.wait_for(work(), 20)\n",
 }
 HARMLESS = {
     "a loop that looks": "def test():\n    while not holds():\n        time.sleep(0.1)\n",
@@ -36,6 +38,7 @@ HARMLESS = {
     "the time that it is": "def test():\n    assert batch().epoch == int(time.time() // 86400)\n",
     "a clock that is given": "def test():\n    a = time.monotonic()\n    run(clock=lambda: time.monotonic() - a)\n",
     "a bound that is meant to run out": "def test():\n    call(timeout=1.0)\n",
+    "a number that is no bound": "def test():\n    assert board.join(0).accepted == ', '.join(['a', 'b'])\n",
 }
 
 

@@ -23,7 +23,7 @@ from deniable_aggregator import Reader
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.serving.server import layout_of
-from support.editor import BROWSER, DARK, HEAD, MINUTES
+from support.editor import BROWSER, DARK, HEAD, MINUTES, filled
 from support.site import Running, running
 from support.waiting import PATIENCE
 
@@ -62,11 +62,7 @@ def ask(url: str, **headers: str) -> Told:
 def aggregator() -> Iterator[Running]:
     """Ten days of reports from two platforms."""
     with running(COLLECTION) as started:
-        for ago in range(10):
-            for segment in (0, 1):
-                counters = {"browser": [400 + ago, 300, 200, 120], "dark": [450, 550 + ago]}
-                counters["minutes"] = [1000, 700_000, 510_000_000, 0]
-                started.put(COLLECTION, TODAY - ago, counters, segment, batches=10)
+        filled(started, COLLECTION, TODAY, 10)
         yield started
 
 

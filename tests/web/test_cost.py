@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from benchmarks.answers import counters
 
-from deniable import Collection, Metric
-from deniable.payload import Bitmap, Symbol
+from deniable import Collection
 from support.counting import Calls
 from support.site import Running, running
 from support.waiting import PATIENCE
@@ -29,16 +28,6 @@ COLLECTION = Collection.loads(
 )
 
 
-def counters(metric: Metric, generator: np.random.Generator) -> NDArray[np.int64]:
-    """As of about ten thousand reports, another number in every epoch."""
-    shape, reports = metric.columns[0].shape, int(generator.integers(8000, 12_000))
-    if isinstance(shape, Symbol):
-        return generator.multinomial(reports, np.full(shape.size, 1 / shape.size))
-    if isinstance(shape, Bitmap):
-        return np.append(reports, generator.binomial(reports, 0.4, shape.size))
-    return np.array([reports, 250 * reports, 80_000 * reports, 0])
-
-
 @pytest.fixture(scope="module")
 def aggregator() -> Iterator[Running]:
     """Ninety epochs of a hundred metrics, their counters read once."""
@@ -46,7 +35,7 @@ def aggregator() -> Iterator[Running]:
     today = COLLECTION.epoch_at(time.time())
     with running(COLLECTION) as started:
         for epoch in range(today - EPOCHS + 1, today + 1):
-            own = {metric.name: counters(metric, generator) for metric in COLLECTION.metrics.values()}
+            own = {metric.name: counters(metric.columns[0], generator) for metric in COLLECTION.metrics.values()}
             started.put(COLLECTION, epoch, own, batches=10)
         analyst = started.analyst_of(started.server.store)
         epochs = range(today - EPOCHS + 1, today + 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -13,8 +12,7 @@ import pytest
 from deniable import Collection
 from deniable_aggregator import Reader
 from deniable_aggregator.telling.terminal import estimates
-from support.site import Running, running
-from support.waiting import PATIENCE
+from support.site import Running, got, running
 
 TODAY = 20_000
 COLLECTION = Collection.loads(
@@ -59,27 +57,20 @@ def aggregator() -> Iterator[Running]:
         yield started
 
 
-def asked(aggregator: Running, path: str) -> str:
-    """What the aggregator says over HTTP."""
-    with urllib.request.urlopen(aggregator.url + path, timeout=PATIENCE) as response:
-        body: bytes = response.read()
-    return body.decode()
-
-
 def test_json_and_csv_name_what_is_counted(aggregator: Running) -> None:
     """The unit of the file; none where the file names none."""
     room, query = "/api/v1/collections/units/estimates", f"?last_epoch={TODAY}"
-    told = json.loads(asked(aggregator, room + query))["estimates"]
+    told = json.loads(got(aggregator, room + query))["estimates"]
     assert {each["metric"]: each["series"][0]["heading"]["unit"] for each in told} == UNITS
-    rows = list(csv.DictReader(io.StringIO(asked(aggregator, f"{room}.csv{query}"))))
+    rows = list(csv.DictReader(io.StringIO(got(aggregator, f"{room}.csv{query}"))))
     assert {row["metric"]: row["unit"] for row in rows} == UNITS
-    listed = json.loads(asked(aggregator, "/api/v1/collections"))["collections"][0]["metrics"]
+    listed = json.loads(got(aggregator, "/api/v1/collections"))["collections"][0]["metrics"]
     assert {each["name"]: each.get("unit", "") for each in listed} == UNITS
 
 
 def test_prometheus_names_what_is_counted(aggregator: Running) -> None:
     """As a label of what is asked."""
-    told = asked(aggregator, "/metrics")
+    told = got(aggregator, "/metrics")
     for name, unit in UNITS.items():
         (line,) = (
             line for line in told.splitlines() if line.startswith("deniable_metric_info") and f'"{name}"' in line

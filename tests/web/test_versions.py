@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -14,27 +13,16 @@ from playwright.sync_api import Route, expect
 
 from deniable import Collection
 from deniable_aggregator import Reader
-from support.site import Running, browser, running, watched
+from support.collection_files import head, metric
+from support.site import Running, browser, got, running, watched
 
 DAY = 86_400
 TODAY = int(time.time() // DAY)
-FIRST = """
-[collection]
-name = "shop"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 9
-[metrics.open]
-kind = "boolean"
-description = "The shop is opn"
-epsilon = 1
-[metrics.theme]
-kind = "category"
-description = "The theme"
-values = ["a", "b"]
-epsilon = 1
-"""
+FIRST = (
+    head("shop", 9)
+    + metric("open", "boolean", "The shop is opn")
+    + metric("theme", "category", "The theme", values=["a", "b"])
+)
 SECOND = FIRST.replace("opn", "open").replace("[budget]", "version = 1\n[budget]").replace('["a", "b"]', '["a", "c"]')
 OLD, NEW = Collection.loads(FIRST), Collection.loads(SECOND)
 TITLE = f"shop@{OLD.digest:016x}"
@@ -54,16 +42,9 @@ def serve(site: Running, *collections: Collection) -> None:
     site.analyst_of(site.server.store).catalog.replace(collections)
 
 
-def read(site: Running, path: str) -> str:
-    """What is answered."""
-    with urllib.request.urlopen(f"{site.url}{path}") as response:
-        text: str = response.read().decode()
-    return text
-
-
 def series(site: Running, family: str) -> dict[str, float]:
     """What Prometheus is told of a family, by labels."""
-    lines = re.findall(rf"^{family}(\{{.*\}}) (\S+)$", read(site, "/metrics"), re.MULTILINE)
+    lines = re.findall(rf"^{family}(\{{.*\}}) (\S+)$", got(site, "/metrics"), re.MULTILINE)
     return {labels: float(value) for labels, value in lines}
 
 
@@ -89,13 +70,13 @@ def test_series_of_what_means_the_same_keep_their_labels(site: Running) -> None:
 def test_the_api_lists_what_is_answered_and_says_since_when(site: Running) -> None:
     """The newest version has all of its metrics, an older one those that have changed since."""
     serve(site, OLD, NEW)
-    newest, older = json.loads(read(site, "/api/v1/collections"))["collections"]
+    newest, older = json.loads(got(site, "/api/v1/collections"))["collections"]
     assert (newest["title"], newest["version"], older["title"], older["version"]) == ("shop", 1, TITLE, 0)
     places = {own["name"]: own["place"] for own in newest["metrics"]}
     assert places["open"] == {"title": "shop", "sinceVersion": 0, "earlier": "", "later": ""}
     assert places["theme"] == {"title": "shop", "sinceVersion": 1, "earlier": TITLE, "later": ""}
     assert [(own["name"], own["place"]["later"]) for own in older["metrics"]] == [("theme", "shop")]
-    (estimate,) = json.loads(read(site, f"/api/v1/collections/{TITLE}/estimates"))["estimates"]
+    (estimate,) = json.loads(got(site, f"/api/v1/collections/{TITLE}/estimates"))["estimates"]
     assert (estimate["metric"], estimate["reports"], estimate["place"]["title"]) == ("theme", "100", TITLE)
 
 

@@ -18,8 +18,10 @@ from deniable_aggregator.commands import (
     check,
     codegen,
     compare,
+    counters,
     demo,
     diff,
+    doubt,
     estimates,
     init,
     ledger,
@@ -31,7 +33,23 @@ from deniable_aggregator.commands._command import UsageError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, init, serve, estimates, compare, check, diff, bundle, audit, simulate, synthesize, ledger, codegen)
+_COMMANDS = (
+    demo,
+    init,
+    serve,
+    estimates,
+    compare,
+    counters,
+    doubt,
+    check,
+    diff,
+    bundle,
+    audit,
+    simulate,
+    synthesize,
+    ledger,
+    codegen,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,9 +19,10 @@ from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import analyst_of
 from deniable_aggregator.analysis.question import Answer, Query
-from deniable_aggregator.answers import DEVICES, SHARES, Measure, RowId, Series, Target, share_key, truth
+from deniable_aggregator.answers import DEVICES, SHARES, Estimate, Measure, RowId, Series, Target, share_key, truth
 from deniable_aggregator.answers.joint import ASSOCIATION, CONDITIONALS, INDEPENDENCE, MARGINALS
 from deniable_aggregator.demo.fleet import Fleet
+from deniable_aggregator.demo.lesson import RIGHT
 from deniable_aggregator.planning.truth import Truth
 from deniable_aggregator.serving.estimate_service import estimates_of
 from deniable_aggregator.serving.server import Server, Settings, layout_of
@@ -59,6 +60,12 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
         await server.start()
         try:
             endpoint = f"127.0.0.1:{server.port}"
+
+            async def read(epoch: int, name: str) -> Estimate:
+                (found,) = await analysts(server.store).answers(collection.name, Query(last_epoch=epoch), name)
+                return found.estimate
+
+            await fleet.learn(devices, endpoint, read)
             progress = Progress("devices that have reported", devices)
             values = await fleet.report(devices, endpoint, epoch, progress)
             answers = [
@@ -71,6 +78,7 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
                 )
             ]
             print(_shown(collection, answers, values, devices))  # noqa: T201
+            print(_learned(fleet, [await read(day, RIGHT) for day in fleet.days]))  # noqa: T201
             if not once:
                 _invite(endpoint, site)
                 await _until_interrupted(fleet.keep_reporting(devices, endpoint))
@@ -141,6 +149,17 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
         f"{table(header, rows, right)}\n{''.join(f'{each}{chr(10)}' for each in drawings)}\n"
         f"{held} of {len(rows)} intervals hold the truth; 95% of all such intervals do."
     )
+
+
+def _learned(fleet: Fleet, answers: Sequence[Estimate]) -> str:
+    """How often the models of all days guess right."""
+    lines = []
+    for number, (day, found) in enumerate(zip(fleet.days, answers, strict=True), 1):
+        row, true = found.rows[0], fleet.lesson.right(day)
+        said, low, high, known = (text(each, Measure.SHARE, 2) for each in (row.value, row.low, row.high, true))
+        lines.append((f"round {number}", known, said, f"{low} to {high}", f"{found.reports:,}"))
+    header = ("the model guesses right", "truth", "estimate", "95% interval", "devices")
+    return f"\n{table(header, lines, (False, True, True, True, True))}"
 
 
 def _numbers(found: Answer, known: Mapping[RowId, float]) -> list[str]:

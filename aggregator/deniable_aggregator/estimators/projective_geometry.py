@@ -30,6 +30,7 @@ be more than 1/4, the counts are split into low and high bits, and both parts tr
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,9 @@ from deniable_aggregator.estimators._frequencies import Frequencies
 __all__ = ["frequencies", "supports"]
 
 _Integers = NDArray[np.int64]
+
+_SMALL = 1 << 14
+"""Of tables of so many counts the multiples are kept: 100 kB of them at the most, each."""
 
 
 def frequencies(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> Frequencies:
@@ -65,10 +69,19 @@ def _sums(table: _Integers, order: int, degree: int) -> _Integers:
         halves = table & (1 << bits) - 1, table >> bits
         low, high = (_sums(half, order, degree) for half in halves)
         return low + (high << bits)
+    from scipy.fft import ifftn  # all axes at once: of orders as small as 3 numpy's, axis by axis, take twice as long
+
     # Coefficient i of a meets coefficient j - 1 - i of w: the axes are turned round.
-    spectrum = np.fft.ifftn(table.reshape((order,) * degree), norm="forward").T.ravel()
-    lines = spectrum[_multiples(order, degree)]
+    spectrum = ifftn(table.reshape((order,) * degree), norm="forward").T.ravel()
+    multiples = _kept_multiples if table.size <= _SMALL else _multiples
+    lines = spectrum[multiples(order, degree)]
     return np.rint(np.fft.irfft(lines, order, axis=1)).astype(np.int64)
+
+
+@lru_cache(maxsize=32)
+def _kept_multiples(order: int, degree: int) -> _Integers:
+    """Those of a table of few counts, which is one of many that an answer is made of."""
+    return _multiples(order, degree)
 
 
 def _multiples(order: int, degree: int) -> _Integers:

@@ -78,11 +78,12 @@ class Population(Sequence[Any]):
 
 
 def with_fed(collection: Collection, values: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-    """What every device would answer to every metric: where it is fed, what the device has for its sources."""
+    """What every device would answer to every metric: where it is fed, what the device has for its sources, if it has
+    something for all of them."""
     fed = {
         name: Population.together({source: values[source] for source in metric.kind.of})
         for name, metric in collection.metrics.items()
-        if metric.sources and name not in values
+        if metric.sources and name not in values and values.keys() >= set(metric.kind.of)
     }
     return {**values, **fed}
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = [
+    "DOUBTS_KEY",
     "SHARDS_KEY",
     "CounterKey",
     "EpochKey",
@@ -23,6 +24,8 @@ __all__ = [
 
 SHARDS_KEY = b"deniable:shards"
 """Where the store keeps the number of shards that its counters were begun with."""
+DOUBTS_KEY = b"deniable:doubts"
+"""Where it keeps what an operator says of epochs."""
 
 
 class EpochKey(NamedTuple):

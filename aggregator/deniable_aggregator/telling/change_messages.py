@@ -13,7 +13,7 @@ from deniable_aggregator.analysis.comparison import Change, Devices
 from deniable_aggregator.answers import Heading, RowId, Target
 from deniable_aggregator.telling.digits import decimals, difference
 from deniable_aggregator.telling.few import TOO_FEW, Reading, readings
-from deniable_aggregator.telling.messages import LOOKS, heading_message, place_message
+from deniable_aggregator.telling.messages import LOOKS, doubt_messages, heading_message, place_message
 
 __all__ = ["before_of", "changes_message", "devices_of"]
 
@@ -85,6 +85,7 @@ def _side_message(own: Changed, place: int) -> pb.ComparedSide:
         segment=own.segments[place],
         reports=0 if fixed else side.estimate.reports,
         effective_reports=0 if fixed else side.effective,
+        doubts=() if fixed else doubt_messages(own.doubts[place], seconds),
     )
 
 

@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Any, ClassVar
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.telling.tables import Table, asked_elsewhere, plain
+from deniable_aggregator.telling.tables import Table, asked_elsewhere, doubted, plain
 
 __all__ = ["CHANGE_COLUMNS", "Changes"]
 
@@ -41,6 +41,7 @@ class Changes(Table):
 
 def _rows(comparison: pb.Comparison) -> Iterator[dict[str, Any]]:
     before, after = comparison.before, comparison.after
+    notes = comparison.note, asked_elsewhere(comparison.place), doubted([*before.doubts, *after.doubts])
     about = {
         "collection": comparison.place.title or comparison.collection,
         "metric": comparison.metric,
@@ -54,7 +55,7 @@ def _rows(comparison: pb.Comparison) -> Iterator[dict[str, Any]]:
         "before_reports": before.reports,
         "confidence": comparison.confidence,
         "target": plain(pb.Target, comparison.target),
-        "note": "; ".join(part for part in (comparison.note, asked_elsewhere(comparison.place)) if part),
+        "note": "; ".join(filter(None, notes)),
     }
     for series in comparison.series:
         own = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -11,7 +11,8 @@ from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import Catalog, Place
-from deniable_aggregator.analysis.question import Answer, Overview, Query, Trend
+from deniable_aggregator.analysis.dates import Dates, moment_of
+from deniable_aggregator.analysis.question import Answer, EpochDoubt, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
 from deniable_aggregator.telling.few import TOO_FEW, Reading, readings
@@ -20,8 +21,11 @@ from deniable_aggregator.telling.reveals import reveals
 __all__ = [
     "LOOKS",
     "collection_message",
+    "dates_of",
+    "doubt_messages",
     "estimate_message",
     "heading_message",
+    "in_numbers",
     "overview_message",
     "place_message",
     "query_of",
@@ -40,6 +44,19 @@ _MEASURES = {
 }
 
 
+def dates_of(window: pb.Query | pb.Before) -> Dates:
+    """What a message says of a window."""
+    start: str = getattr(window, "from")
+    return Dates(start, window.to, window.last, window.last_epoch, window.epochs)
+
+
+def in_numbers(window: pb.Query | pb.Before, found: Dates) -> None:
+    """Have a message say its window in numbers of epochs."""
+    for name in ("from", "to", "last"):
+        window.ClearField(name)
+    window.last_epoch, window.epochs = found.last_epoch, found.epochs
+
+
 def query_of(query: pb.Query, weighted: bool = False) -> Query:
     """A query as the analyst takes it; a ValueError says what is wrong with it."""
     if query.weights and not weighted:
@@ -54,6 +71,7 @@ def query_of(query: pb.Query, weighted: bool = False) -> Query:
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
         series=tuple(query.series),
         looks=next((own for own, sent in LOOKS.items() if sent == query.looks), Looks.ONE),
+        doubtful=query.doubtful,
     )
 
 
@@ -78,7 +96,20 @@ def estimate_message(found: Answer) -> pb.Estimate:
         looks=LOOKS[found.looks],
         weighted_by=found.weighted_by,
         place=place_message(found.place),
+        doubts=doubt_messages(found.doubts, seconds),
     )
+
+
+def doubt_messages(doubts: Iterable[EpochDoubt], seconds: int) -> Iterator[pb.Doubt]:
+    """The epochs that an operator does not trust."""
+    for own in doubts:
+        yield pb.Doubt(
+            epoch=own.epoch,
+            text=moment_of(own.epoch, seconds),
+            reason=own.reason,
+            removed=own.removed,
+            left_out=own.left_out,
+        )
 
 
 def place_message(place: Place) -> pb.Place:

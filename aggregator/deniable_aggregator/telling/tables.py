@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.naive_bayes import NaiveBayes
 
-__all__ = ["COLUMNS", "Table", "asked_elsewhere", "plain"]
+__all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain"]
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
@@ -30,6 +30,7 @@ COLUMNS = (
 """Of every table; `value`, `std_error`, `consistent` and `cut` are None where they are not known, `high` is infinite
 where an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
 
+_WHOLE = {"reports", "before_reports", "column", "counter", "count"}
 _TIMES = {"start", "end", "before_start", "before_end"}
 _NUMBERS = {
     "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "cut", "before", "after",
@@ -89,7 +90,7 @@ class Table(Sequence[dict[str, Any]]):
         import pyarrow as pa
 
         text, time = pa.string(), pa.timestamp("s", tz="UTC")
-        types = dict.fromkeys(_TIMES, time) | {"reports": pa.int64(), "before_reports": pa.int64()}
+        types = dict.fromkeys(_TIMES, time) | dict.fromkeys(_WHOLE, pa.int64())
         types |= dict.fromkeys(("found", "too_few"), pa.bool_()) | {name: pa.float64() for name in _NUMBERS}
         return pa.Table.from_pylist(self._rows, pa.schema([(name, types.get(name, text)) for name in self.columns]))
 
@@ -175,7 +176,9 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "cut": row.cut if row.HasField("cut") else None,
             "too_few": row.too_few,
             "raw_text": row.raw_text,
-            "note": "; ".join(part for part in (estimate.note, asked_elsewhere(estimate.place)) if part),
+            "note": "; ".join(
+                filter(None, (estimate.note, asked_elsewhere(estimate.place), doubted(estimate.doubts)))
+            ),
         }
 
 
@@ -186,6 +189,15 @@ def asked_elsewhere(place: pb.Place) -> str:
         said.append(f"asked so since version {place.since_version}, before that in {place.earlier}")
     if place.later:
         said.append(f"no longer asked so, but as in {place.later}")
+    return "; ".join(said)
+
+
+def doubted(doubts: Iterable[pb.Doubt]) -> str:
+    """Which epochs of a window are not trusted, why, and whether they count."""
+    said = []
+    for own in doubts:
+        how = "was removed" if own.removed else "is doubtful and left out" if own.left_out else "is doubtful"
+        said.append(f"{own.text} {how}: {own.reason}")
     return "; ".join(said)
 
 

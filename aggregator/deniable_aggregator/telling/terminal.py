@@ -7,12 +7,14 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from deniable_aggregator.telling.change_tables import Changes
+from deniable_aggregator.telling.counters import CounterTable
 from deniable_aggregator.telling.tables import Table
 
-__all__ = ["Progress", "bar", "changes", "estimates", "histogram", "redrawn", "table"]
+__all__ = ["Progress", "bar", "changes", "counters", "estimates", "histogram", "redrawn", "table", "windows"]
 
 _BAR = 24
 _DRAWN = {("curve", "share"), ("histogram", "share")}
@@ -39,8 +41,30 @@ def estimates(found: Table, *, raw: bool = False) -> str:
             table(header, [_estimate(row, often) for row in told], (False, True, True, False, True)),
             *notes,
             *histograms,
+            *(f"from {own}" for own in windows(found)),
         ]
     )
+
+
+def counters(found: CounterTable) -> str:
+    """Raw counters as a table; below it the window."""
+    rows = [(row["metric"], str(row["column"]), row["meaning"], f"{row['count']:,}") for row in found]
+    told = table(("metric", "column", "what is counted", "count"), rows, (False, True, False, True))
+    notes = dict.fromkeys(row["note"] for row in found if row["note"])
+    return "\n".join([told, *notes, *(f"from {own}" for own in windows(found))])
+
+
+def windows(found: Table, which: str = "") -> list[str]:
+    """The windows that rows are about, each as it could be asked for."""
+    both = dict.fromkeys((row[f"{which}start"], row[f"{which}end"]) for row in found)
+    return [f"{first} to {last}, UTC" for first, last in (_ends(*own) for own in both)]
+
+
+def _ends(start: datetime, end: datetime) -> tuple[str, str]:
+    """The first and the last day of a window; of one of hours, its first and last hour."""
+    if start.hour or end.hour or end - start < timedelta(days=1):
+        return f"{start:%Y-%m-%dT%H:00}", f"{end - timedelta(hours=1):%Y-%m-%dT%H:00}"
+    return f"{start:%Y-%m-%d}", f"{end - timedelta(days=1):%Y-%m-%d}"
 
 
 def histogram(rows: Sequence[dict[str, Any]]) -> str:
@@ -82,7 +106,8 @@ def changes(found: Changes) -> str:
     header = ("answer", "before", "after", "difference", "interval", "ratio", "p-value", "found")
     notes = dict.fromkeys(f"{row['metric']}: {row['note']}" for row in found if row["note"])
     right = (False, True, True, True, True, True, True, False)
-    return "\n".join([table(header, [_changed(row) for row in found], right), *notes])
+    spans = [f"from {own}" for own in windows(found)] + [f"compared with {own}" for own in windows(found, "before_")]
+    return "\n".join([table(header, [_changed(row) for row in found], right), *notes, *spans])
 
 
 def _changed(row: dict[str, Any]) -> tuple[str, ...]:

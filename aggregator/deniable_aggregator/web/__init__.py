@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deniable_aggregator.web.debug import DebugView
 from deniable_aggregator.web.site import Site
 
-__all__ = ["Site"]
+__all__ = ["DebugView", "Site"]

@@ -37,6 +37,7 @@ class Pages:
         return [
             web.get("/", self._page),
             web.get("/health", self._page),
+            web.get("/debug", self._page),
             web.get("/c/{collection}", self._page),
             web.get("/changes/{collection}", self._page),
             web.get("/c/{collection}/{metric}", self._page),

@@ -20,6 +20,7 @@ from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.serving.server import Aggregator
 from deniable_aggregator.store import Store
 from deniable_aggregator.web.api import Api
+from deniable_aggregator.web.debug import DebugView
 from deniable_aggregator.web.health import Health
 from deniable_aggregator.web.pages import Pages
 from deniable_aggregator.web.prometheus import Metrics
@@ -44,13 +45,30 @@ _LONGEST_END = 2.0
 class Site:
     """The page, its API and /metrics."""
 
-    def __init__(self, address: str, analyst_of: Callable[[Store], Analyst], *, demo: bool = False) -> None:
+    def __init__(
+        self,
+        address: str,
+        analyst_of: Callable[[Store], Analyst],
+        *,
+        demo: bool = False,
+        debug: DebugView | None = None,
+    ) -> None:
         host, _, port = address.rpartition(":")
         self._host, self._port = host.strip("[]"), int(port)
+        if debug and not _is_loopback(self._host):
+            raise ValueError(
+                f"a debug view has what was recorded, as it is: for this machine alone, not {self._host}"
+            )
         self._analyst_of = analyst_of
         self._demo = demo
+        self._debug = debug
         self.url = ""
         """Where it is, once it is served."""
+
+    @property
+    def debug_url(self) -> str:
+        """Where the debug view is; empty without one."""
+        return f"{self.url}debug?key={self._debug.key}" if self._debug else ""
 
     @contextlib.asynccontextmanager
     async def beside(self, server: Aggregator) -> AsyncIterator[None]:
@@ -71,7 +89,8 @@ class Site:
                     f"the page can not listen on {self._host}:{self._port}: --http HOST:PORT, or --http off"
                 ) from error
             self.url = f"http://{_named(self._host)}:{runner.addresses[0][1]}/"
-            yield
+            async with self._debug.listening() if self._debug else contextlib.nullcontext():
+                yield
         finally:
             await runner.cleanup()
 
@@ -80,6 +99,8 @@ class Site:
         health = Health(server)
         application = web.Application(middlewares=[_guarded] if _is_loopback(self._host) else [])
         application.on_response_prepare.append(_with_headers)
+        if self._debug:
+            application.add_routes(self._debug.routes())
         for part in (Api(analyst, health), Metrics(analyst, health), Pages(self._demo)):
             application.add_routes(part.routes())
         return application

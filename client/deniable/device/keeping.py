@@ -70,6 +70,8 @@ class Keeper:
         self._counts: dict[str, int] = {}
         self.sealed: int | None = None
         """The newest epoch that was sealed here."""
+        self.moved = 0
+        """How often values were moved into the file here."""
         self.refused: dict[str, str] = {}
         """By metric: why it was not answered, since the last flush."""
 
@@ -175,6 +177,7 @@ class Keeper:
                 self._put_back(recorded, counts)
                 raise
             self.sealed = self.sealed if sealed is None else sealed
+            self.moved += bool(recorded)
         finally:
             self._moving = {}
             self._writing.release()

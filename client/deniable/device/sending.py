@@ -18,6 +18,8 @@ from sqlite3 import Connection
 
 from deniable.collection import Collection
 from deniable.device import outbox, transcript
+from deniable.device.consent import Consent
+from deniable.device.keeping import Keeper
 from deniable.device.ledger import settle
 from deniable.device.settings import Settings, leeway_of
 from deniable.device.state import State, count
@@ -43,21 +45,20 @@ class Sender:
     def __init__(
         self,
         endpoint: str | None,
-        credentials: Credentials,
-        *,
+        credentials: Credentials | None,
         collection: Collection,
         settings: Settings,
         state: State,
-        granted: Callable[[Connection], bool],
+        keeper: Keeper,
         say: Callable[[str], None],
     ) -> None:
         self.endpoint = endpoint
         """Where the aggregator is; None: nothing is ever sent."""
-        self._credentials = credentials
+        self._credentials = credentials or Credentials()
         self._collection = collection
         self._settings = settings
         self._state = state
-        self._granted = granted
+        self._keeper = keeper
         self._say = say
         self._leeway = leeway_of(settings, collection)
         self.begin_anew()
@@ -83,6 +84,28 @@ class Sender:
         if self.missed and self.endpoint is not None and threading.main_thread().is_alive():
             self._send(self._state.run(partial(self._take, ending=True)))
 
+    def waiting(self, since: int) -> int:
+        """How many batches of epochs that end then or later wait."""
+        name = self._collection.name
+        return self._state.run(lambda connection: outbox.waiting(connection, name, since)[0])
+
+    def due(self) -> float | None:
+        """When the first batch that waits may leave; None where none waits."""
+        return self._state.run(lambda connection: outbox.waiting(connection, self._collection.name)[1])
+
+    def hurry(self, since: int, patience: float) -> None:
+        """Let the batches of epochs that end then or later leave at once."""
+        self._state.run(lambda connection: outbox.hurry(connection, self._collection.name, since), patience)
+
+    def calm(self, patience: float) -> None:
+        """End the hurry: nobody waits any longer for what has not left."""
+        now = self._settings.clock()
+        self._state.run(lambda connection: outbox.calm(connection, self._collection.name, now), patience)
+
+    def mistaken(self, error: Exception) -> bool:  # noqa: ARG002 - it says what was recorded
+        """Whether a mistake is shown to somebody: it is not."""
+        return False
+
     def cut(self) -> None:
         """End an upload under way at once."""
         if (uploader := self._uploader) is not None:
@@ -99,7 +122,7 @@ class Sender:
 
     def _take(self, connection: Connection, *, ending: bool = False) -> outbox.Batch | None:
         """The next batch that is due, unless the person has changed their mind, here or in another process."""
-        if not self._granted(connection):
+        if self._keeper.heed(connection) is not Consent.GRANTED:
             return None
         name, now = self._collection.name, self._settings.clock()
         lease = self._settings.deadline + _LEASE_SECONDS

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from deniable.collection import Collection
 from deniable.device.consent import Consent
 
-__all__ = ["Settings", "Status", "leeway_of"]
+__all__ = ["DEBUGGING", "Settings", "Status", "asks_to_debug", "leeway_of"]
+
+_DEBUG = "DENIABLE_DEBUG"
+_NO = {"", "0", "false", "no", "off"}
+DEBUGGING = (
+    f"DEBUGGING, by debug=True or {_DEBUG}: nothing is reported to anybody; what is recorded is shown as it is on "
+    "the debug view of this account (`deniable serve COLLECTION --debug-view`). This is not for a release"
+)
+"""What is said of a client that only shows what it would report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,11 @@ class Status:
     """Why the last try to send something failed; empty where it did not, or where there was none."""
     unanswered: Mapping[str, str]
     """By metric: why what is recorded for it now would not be answered. Metrics that would be are not in it."""
+
+
+def asks_to_debug(environment: Mapping[str, str]) -> bool:
+    """Whether whoever starts a program asks for debug clients, by any word that is no no."""
+    return environment.get(_DEBUG, "").strip().lower() not in _NO
 
 
 def leeway_of(settings: Settings, collection: Collection) -> float:

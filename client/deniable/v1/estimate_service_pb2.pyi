@@ -518,6 +518,7 @@ class Estimate(google.protobuf.message.Message):
     LOOKS_FIELD_NUMBER: builtins.int
     WEIGHTED_BY_FIELD_NUMBER: builtins.int
     PLACE_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -564,6 +565,10 @@ class Estimate(google.protobuf.message.Message):
     def place(self) -> global___Place:
         """Where it stands among the answers of other versions."""
 
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
     def __init__(
         self,
         *,
@@ -584,11 +589,46 @@ class Estimate(google.protobuf.message.Message):
         looks: global___Looks.ValueType = ...,
         weighted_by: builtins.str = ...,
         place: global___Place | None = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "place", b"place", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
+
+@typing.final
+class Doubt(google.protobuf.message.Message):
+    """One epoch that is doubtful, or was removed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EPOCH_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    REMOVED_FIELD_NUMBER: builtins.int
+    LEFT_OUT_FIELD_NUMBER: builtins.int
+    epoch: builtins.int
+    """Which."""
+    text: builtins.str
+    """The same as questions name it: its day, or its hour."""
+    reason: builtins.str
+    """Why, in the operator's words."""
+    removed: builtins.bool
+    """Its counters are gone."""
+    left_out: builtins.bool
+    """It does not count in the answer: it was removed, or nobody has asked for doubtful epochs."""
+    def __init__(
+        self,
+        *,
+        epoch: builtins.int = ...,
+        text: builtins.str = ...,
+        reason: builtins.str = ...,
+        removed: builtins.bool = ...,
+        left_out: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epoch", b"epoch", "left_out", b"left_out", "reason", b"reason", "removed", b"removed", "text", b"text"]) -> None: ...
+
+global___Doubt = Doubt
 
 @typing.final
 class Trend(google.protobuf.message.Message):
@@ -691,6 +731,10 @@ class Query(google.protobuf.message.Message):
     LOOKS_FIELD_NUMBER: builtins.int
     WEIGHT_BY_FIELD_NUMBER: builtins.int
     WEIGHTS_FIELD_NUMBER: builtins.int
+    FROM_FIELD_NUMBER: builtins.int
+    TO_FIELD_NUMBER: builtins.int
+    LAST_FIELD_NUMBER: builtins.int
+    DOUBTFUL_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -709,6 +753,12 @@ class Query(google.protobuf.message.Message):
     """At which looks together the intervals of estimates hold. Comparisons hold at each look by itself."""
     weight_by: builtins.str
     """A segment whose values' shares of the population are known: estimates of a window are weighted by them."""
+    to: builtins.str
+    """In place of last_epoch: the day or hour with which the window ends; a day of an hourly collection with its last hour."""
+    last: builtins.str
+    """In place of epochs: how long the window is, such as "7d", "12h", "2w", or a number of epochs."""
+    doubtful: builtins.bool
+    """Epochs that are doubtful count, too."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -741,8 +791,11 @@ class Query(google.protobuf.message.Message):
         looks: global___Looks.ValueType = ...,
         weight_by: builtins.str = ...,
         weights: collections.abc.Mapping[builtins.str, builtins.float] | None = ...,
+        to: builtins.str = ...,
+        last: builtins.str = ...,
+        doubtful: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "doubtful", b"doubtful", "epochs", b"epochs", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "to", b"to", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
 
 global___Query = Query
 
@@ -1122,10 +1175,17 @@ class Before(google.protobuf.message.Message):
     LAST_EPOCH_FIELD_NUMBER: builtins.int
     EPOCHS_FIELD_NUMBER: builtins.int
     SEGMENT_FIELD_NUMBER: builtins.int
+    FROM_FIELD_NUMBER: builtins.int
+    TO_FIELD_NUMBER: builtins.int
+    LAST_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of its window; 0: the one before the other window begins, or with another segment the same window."""
     epochs: builtins.int
     """How many epochs it has; 0: as many as the other window."""
+    to: builtins.str
+    """In place of last_epoch: the day or hour with which its window ends."""
+    last: builtins.str
+    """In place of epochs: how long its window is."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; without any they are those of the query."""
@@ -1136,8 +1196,10 @@ class Before(google.protobuf.message.Message):
         last_epoch: builtins.int = ...,
         epochs: builtins.int = ...,
         segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        to: builtins.str = ...,
+        last: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "last_epoch", b"last_epoch", "segment", b"segment"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "segment", b"segment", "to", b"to"]) -> None: ...
 
 global___Before = Before
 
@@ -1250,6 +1312,7 @@ class ComparedSide(google.protobuf.message.Message):
     SEGMENT_FIELD_NUMBER: builtins.int
     REPORTS_FIELD_NUMBER: builtins.int
     EFFECTIVE_REPORTS_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
     first_epoch: builtins.int
     """First epoch of the window."""
     last_epoch: builtins.int
@@ -1270,6 +1333,10 @@ class ComparedSide(google.protobuf.message.Message):
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that it is about, by segment name; without any it is about all."""
 
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
     def __init__(
         self,
         *,
@@ -1280,9 +1347,10 @@ class ComparedSide(google.protobuf.message.Message):
         segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         reports: builtins.int = ...,
         effective_reports: builtins.float = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "reports", b"reports", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "reports", b"reports", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
 
 global___ComparedSide = ComparedSide
 
@@ -1531,3 +1599,143 @@ class ListComparisonsResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["comparisons", b"comparisons", "false_discovery_rate", b"false_discovery_rate", "looked_at", b"looked_at"]) -> None: ...
 
 global___ListComparisonsResponse = ListComparisonsResponse
+
+@typing.final
+class ListCountersRequest(google.protobuf.message.Message):
+    """Asks for the raw counters of one metric, or of all."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """Name of the collection."""
+    metric: builtins.str
+    """Name of the metric; empty: all of them."""
+    @property
+    def query(self) -> global___Query:
+        """Which window and segment; nothing else of a query has to do with counters."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        query: global___Query | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["query", b"query"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "metric", b"metric", "query", b"query"]) -> None: ...
+
+global___ListCountersRequest = ListCountersRequest
+
+@typing.final
+class ColumnCounters(google.protobuf.message.Message):
+    """The counters of one column, added over a window and a segment."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class SegmentEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    COLUMN_FIELD_NUMBER: builtins.int
+    MECHANISM_FIELD_NUMBER: builtins.int
+    FIRST_EPOCH_FIELD_NUMBER: builtins.int
+    LAST_EPOCH_FIELD_NUMBER: builtins.int
+    START_TIME_FIELD_NUMBER: builtins.int
+    END_TIME_FIELD_NUMBER: builtins.int
+    SEGMENT_FIELD_NUMBER: builtins.int
+    COUNTERS_FIELD_NUMBER: builtins.int
+    MEANINGS_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """The collection, by a title that no other has."""
+    metric: builtins.str
+    """Name of the metric."""
+    column: builtins.int
+    """The number of the column, as reports name it."""
+    mechanism: builtins.str
+    """How its answers are randomised."""
+    first_epoch: builtins.int
+    """First epoch of the window."""
+    last_epoch: builtins.int
+    """Last epoch of the window."""
+    @property
+    def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window begins."""
+
+    @property
+    def end_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window ends."""
+
+    @property
+    def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """The segment's values that they are about, by segment name; without any they are about all."""
+
+    @property
+    def counters(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The counters: sums over randomised reports, and nothing else."""
+
+    @property
+    def meanings(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What each of them counts, in words."""
+
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        column: builtins.int = ...,
+        mechanism: builtins.str = ...,
+        first_epoch: builtins.int = ...,
+        last_epoch: builtins.int = ...,
+        start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        counters: collections.abc.Iterable[builtins.int] | None = ...,
+        meanings: collections.abc.Iterable[builtins.str] | None = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "column", b"column", "counters", b"counters", "doubts", b"doubts", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "meanings", b"meanings", "mechanism", b"mechanism", "metric", b"metric", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
+
+global___ColumnCounters = ColumnCounters
+
+@typing.final
+class ListCountersResponse(google.protobuf.message.Message):
+    """Raw counters."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: builtins.int
+    @property
+    def columns(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ColumnCounters]:
+        """A column at a time, by the number of the column."""
+
+    def __init__(
+        self,
+        *,
+        columns: collections.abc.Iterable[global___ColumnCounters] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["columns", b"columns"]) -> None: ...
+
+global___ListCountersResponse = ListCountersResponse

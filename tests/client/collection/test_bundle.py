@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from deniable import Collection, CollectionError, Problem
 from deniable.collection import Files, bundle
 from deniable.collection._files import MOST_BYTES
-from deniable.kinds import KINDS
 from support.commands import EDITOR
-from support.toys import TOYS
+from support.toys import known
 
 TEXT = """\
 [collection]
@@ -37,9 +36,7 @@ PLACES = "Kenya,Nairobi\nKenya,Mombasa\nGhana,Accra\n"
 @pytest.fixture(autouse=True, scope="module")
 def toys() -> Iterator[None]:
     """The kinds of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, kind in TOYS.items():
-            patch.setitem(KINDS, name, kind)
+    with known():
         yield
 
 

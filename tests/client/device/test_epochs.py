@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +13,17 @@ from deniable import Collection
 from deniable.device.epochs import seal
 from deniable.device.state import State
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from support.collection_files import head, metric
 from support.device import SEALING, Device, Stumbling
 
 HOUR = 3600
-TEXT = """
-[collection]
-name = "epochs"
-epoch = "1h"
-owner = "o"
-[budget]
-epoch = 5
-[metrics.often]
-kind = "count"
-description = "d"
-epsilon = 1
-max = 1000000
-[metrics.said]
-kind = "boolean"
-description = "d"
-epsilon = 1
-[metrics.told]
-kind = "category"
-description = "d"
-values = ["a", "b", "c"]
-epsilon = 1
-memoize = true
-[metrics.until]
-kind = "boolean"
-description = "d"
-epsilon = 1
-expires = 1970-01-02
-"""
+TEXT = (
+    head("epochs", 5, epoch="1h")
+    + metric("often", "count", max=1000000)
+    + metric("said", "boolean")
+    + metric("told", "category", values=["a", "b", "c"], memoize=True)
+    + metric("until", "boolean", expires=date(1970, 1, 2))
+)
 COLLECTION = Collection.loads(TEXT)
 OTHER = Collection.loads(TEXT.replace('"epochs"', '"other"'))
 VALUES = {"often": 3, "said": True, "told": "b"}

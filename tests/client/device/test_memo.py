@@ -20,6 +20,7 @@ from deniable.device.asked import note
 from deniable.device.memo import Memo
 from deniable.device.schema import migrate
 from support.asked import LINKABLE
+from support.collection_files import head, metric
 from support.device import Device
 
 EPOCHS = 1000
@@ -123,22 +124,7 @@ def test_each_distinct_value_is_paid_for_once() -> None:
     assert [line.epsilon > 0 for line in device.ledger].count(True) == 2
 
 
-NUMBER = Collection.loads(
-    """
-[collection]
-name = "c"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 20
-[metrics.m]
-kind = "number"
-description = "d"
-range = [0, 100]
-epsilon = 1
-memoize = true
-"""
-)
+NUMBER = Collection.loads(head("c", 20) + metric("m", "number", range=[0, 100], memoize=True))
 
 
 def test_what_is_left_to_chance_is_drawn_once() -> None:

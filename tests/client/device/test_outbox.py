@@ -27,29 +27,15 @@ from deniable.device.outbox import (
 from deniable.device.state import State, health
 from deniable.payload import PAYLOAD_BITS
 from deniable.v1.report_service_pb2 import SubmitReportsRequest, WideRow
+from support.collection_files import head, metric
 
 HOUR = 3600
 COLLECTION = Collection.loads(
-    f"""
-[collection]
-name = "outbox"
-epoch = "1h"
-owner = "o"
-[budget]
-epoch = 10
-[metrics.narrow]
-kind = "category"
-description = "d"
-epsilon = 1
-values = {[f"v{number}" for number in range(40)]}
-mechanism = "subset_selection"
-[metrics.wide]
-kind = "category"
-description = "d"
-epsilon = 1
-values = {[f"v{number}" for number in range(100)]}
-mechanism = "subset_selection"
-"""
+    head("outbox", 10, epoch="1h")
+    + "".join(
+        metric(name, "category", values=[f"v{number}" for number in range(size)], mechanism="subset_selection")
+        for name, size in (("narrow", 40), ("wide", 100))
+    )
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +15,16 @@ from deniable.device.keeping import Keeper
 from deniable.device.state import State
 from deniable.testing import TestClient
 from support.application import COLLECTION, HOUR, Clock, client
-from support.endpoints import answering, dead
+from support.collection_files import head, metric
+from support.endpoints import answering, dead, refusing
 from support.waiting import PATIENCE, soon
 
-TEXT = """
-[collection]
-name = "lasting"
-epoch = "1h"
-owner = "o"
-[budget]
-epoch = 3
-lifetime = 3
-[metrics.one]
-kind = "boolean"
-description = "d"
-epsilon = 1
-[metrics.two]
-kind = "boolean"
-description = "d"
-epsilon = 1
-memoize = true
-[metrics.until]
-kind = "boolean"
-description = "d"
-epsilon = 1
-expires = 1970-01-02
-"""
+TEXT = (
+    head("lasting", 3, epoch="1h", lifetime=3)
+    + metric("one", "boolean")
+    + metric("two", "boolean", memoize=True)
+    + metric("until", "boolean", expires=date(1970, 1, 2))
+)
 LASTING = Collection.loads(TEXT)
 
 
@@ -105,11 +90,7 @@ def test_an_aggregator_that_is_not_there_is_told(caplog: pytest.LogCaptureFixtur
 
 def test_why_an_aggregator_refuses_is_told() -> None:
     """With what can be done."""
-
-    def answer(_number: int, context: grpc.ServicerContext) -> bytes:
-        context.abort(grpc.StatusCode.FAILED_PRECONDITION, "unknown")
-        raise AssertionError
-
+    answer = refusing(grpc.StatusCode.FAILED_PRECONDITION)
     with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
         assert not device.flush(1.0)
@@ -118,12 +99,7 @@ def test_why_an_aggregator_refuses_is_told() -> None:
 
 def test_what_went_wrong_is_over_with_what_is_stored() -> None:
     """The next batch is taken: nothing is wrong any more."""
-
-    def answer(number: int, context: grpc.ServicerContext) -> bytes:
-        if number == 0:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "malformed")
-        return b""
-
+    answer = refusing(grpc.StatusCode.INVALID_ARGUMENT, words="malformed", first=1)
     with answering(answer) as endpoint, client(endpoint=endpoint.address) as device:
         device.record("dark", True)
         assert not device.flush(PATIENCE)

@@ -8,29 +8,15 @@ from typing import Any
 
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from support.collection_files import head, metric
 from support.device import Device
 
 DAY = 86_400
-FIRST = """
-[collection]
-name = "versions"
-epoch = "1d"
-owner = "o"
-[budget]
-epoch = 9
-[metrics.often]
-kind = "count"
-description = "How ofen it was opened"
-epsilon = 1
-max = 1000000
-[metrics.theme]
-kind = "category"
-description = "The theme"
-values = ["a", "b", "c"]
-epsilon = 1
-memoize = true
-instantaneous_epsilon = "linkable"
-"""
+FIRST = (
+    head("versions", 9)
+    + metric("often", "count", "How ofen it was opened", max=1000000)
+    + metric("theme", "category", "The theme", values=["a", "b", "c"], memoize=True, instantaneous_epsilon="linkable")
+)
 MENDED = (
     FIRST.replace("ofen", "often").replace("The theme", "The colours").replace("[budget]", "version = 1\n[budget]")
 )

@@ -21,7 +21,7 @@ from deniable.wire.outcome import Outcome, backoff
 from deniable.wire.upload import Uploader
 from support.attacker import Answer as Breaking
 from support.attacker import attacking
-from support.endpoints import TLS, Answer, answering, dead, lying, turning_away
+from support.endpoints import TLS, Answer, answering, dead, lying, refusing, turning_away
 from support.waiting import PATIENCE
 
 HOUR = 3600.0
@@ -42,16 +42,6 @@ def sent_to(endpoint: str, deadline: float = PATIENCE, credentials: Credentials 
         uploader.close()
     assert outcome is not None
     return outcome
-
-
-def refusing(code: grpc.StatusCode, *trailer: tuple[str, str | bytes]) -> Answer:
-    """An endpoint that refuses everything."""
-
-    def answer(_number: int, context: grpc.ServicerContext) -> bytes:
-        context.set_trailing_metadata(trailer)
-        context.abort(code, "no")
-
-    return answer
 
 
 def status(code: grpc.StatusCode, seconds: float) -> tuple[str, bytes]:

@@ -8,12 +8,14 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 export class Live {
   #refresh;
   #timer;
-  #pause = EVERY;
+  #every;
+  #pause;
   #running = false;
   #wanted = false; // something else is asked for than what is on its way
 
-  constructor(refresh) {
+  constructor(refresh, every = EVERY) {
     this.#refresh = refresh;
+    this.#every = this.#pause = every;
     document.addEventListener("visibilitychange", () => document.hidden || this.now());
   }
 
@@ -28,7 +30,7 @@ export class Live {
         this.#wanted = false;
         await this.#refresh();
       }
-      this.#pause = EVERY;
+      this.#pause = this.#every;
       told("live", `Live, ${clock.format(new Date())}`);
       swap(document.getElementById("alert"));
     } catch (error) {

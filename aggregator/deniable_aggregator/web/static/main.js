@@ -1,15 +1,18 @@
 // Which page this is.
 import { ask } from "./api.js";
 import { changesPage } from "./changes.js";
+import { debugPage } from "./debug.js";
 import { h, swap } from "./dom.js";
 import { healthPage } from "./health.js";
 import { metricPage } from "./metric.js";
 import { overview } from "./overview.js";
+import { startPrint } from "./print.js";
 import { startTheme } from "./theme.js";
 
 const RETRY = 3_000;
 
 startTheme();
+startPrint();
 start();
 
 async function start() {
@@ -27,7 +30,8 @@ async function start() {
 function show(collections, main) {
   const [, section, title, metric] = location.pathname.split("/").map(decodeURIComponent);
   const current = section === "c" || section === "changes" ? title : section === "" ? collections[0]?.title : null;
-  navigation(collections, current, section === "health");
+  navigation(collections, current, section);
+  if (section === "debug") return debugPage(main);
   if (section === "health") return healthPage(main);
   const collection = collections.find((own) => own.title === current || own.digest === current);
   if (!collections.length) return swap(main, problem("No collection is served", "Start the aggregator with one: deniable serve metrics.toml"));
@@ -39,9 +43,10 @@ function show(collections, main) {
   return metricPage(collection, collection.title, info, main);
 }
 
-function navigation(collections, current, health) {
+function navigation(collections, current, section) {
   const links = collections.map((own) => h("a", { href: `/c/${own.title}`, "aria-current": own.title === current ? "page" : null }, own.title));
-  links.push(h("a", { href: "/health", "aria-current": health ? "page" : null }, "Health"));
+  links.push(h("a", { href: "/health", "aria-current": section === "health" ? "page" : null }, "Health"));
+  if (section === "debug") links.push(h("a", { href: location.href, "aria-current": "page" }, "Debugging"));
   if (document.documentElement.dataset.demo === "true") links.push(h("span", { class: "tag demo" }, "demonstration: simulated devices"));
   swap(document.getElementById("collections"), ...links);
 }

@@ -8,7 +8,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { besides, fits, follows, most, viewOf } from "./views.js";
-import { askedSince, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, told, tooFew } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, told, tooFew } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -37,17 +37,16 @@ export function metricPage(collection, title, info, main) {
   async function refresh() {
     const asked = choices.parameters({ rows: most(info) ?? MOST_ROWS });
     const series = follows(info) ? { series: follows(info) } : {};
-    const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND), ...series });
-    const first = ask(`${path}?${asked}`);
-    const found = besides(info) ? `&${new URLSearchParams(besides(info)((await first).content.estimate))}` : "";
-    const [now, epochs, ...sides] = await Promise.all([
-      first,
+    const now = await ask(`${path}?${asked}`);
+    const { estimate } = now.content;
+    const over = choices.over(estimate, LEAST_TREND, { rows: MOST_ROWS, ...series });
+    const found = besides(info) ? `&${new URLSearchParams(besides(info)(estimate))}` : "";
+    const [epochs, ...sides] = await Promise.all([
       ask(`${path}/epochs?${over}${found}`),
       ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}${found}`)),
     ]);
     const changed = [now, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
     if (!changed) return;
-    const { estimate } = now.content;
     choices.newest(estimate.lastEpoch);
     showAnswer(estimate);
     showTrend(estimate, epochs.content.estimates);
@@ -70,13 +69,14 @@ export function metricPage(collection, title, info, main) {
     const truth = rows.some((row) => row.truth !== undefined);
     const cut = estimate.series.filter((series) => series.rowCount > series.rows.length);
     const head = h("h2", { id: "answer-head" }, windowName(estimate, seconds));
-    if (!hasReports(estimate)) return swap(answer, head, emptyNotice("Nothing has come for this window and these segments."));
+    if (!hasReports(estimate)) return swap(answer, head, doubtNotice(estimate), emptyNotice("Nothing has come for this window and these segments."));
     const about = `${reportsLine(estimate)}. Intervals of ${percentOf(estimate.confidence)} about ${estimate.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}.`;
     return swap(
       answer,
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
       askedSince(info),
       h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate, info)}. The intervals belong to the raw estimates and are not shown.` : ""),
+      doubtNotice(estimate),
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,

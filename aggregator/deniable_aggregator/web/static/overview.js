@@ -9,7 +9,7 @@ import { Live } from "./live.js";
 import { rowsOf } from "./rows.js";
 import { epochStart, epochWord, windowName } from "./time.js";
 import { viewOf } from "./views.js";
-import { askedSince, emptyNotice, fewNotice, hasReports, percentOf, reportsLine, tooFew } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, percentOf, reportsLine, tooFew } from "./words.js";
 
 const SOON = 30 * 86_400_000;
 
@@ -68,6 +68,7 @@ function card(estimate, trend, info, collection, link, found) {
     h("h2", {}, h("a", { href: link, id: `card-${estimate.metric}` }, estimate.metric)),
     h("p", { class: "asked" }, info.description),
     askedSince(info),
+    doubtNotice(estimate),
     ...body(estimate, info),
     found,
     ...line(estimate.metric, trend, collection),

@@ -33,19 +33,24 @@ export const shares = {
   },
 
   answer(estimate, info, fitted) {
-    const rows = rowsBy(SHARE, estimate).map((row) => ({
-      label: row.key,
-      value: fitted ? row.consistent : row.value,
-      low: fitted ? undefined : row.low,
-      high: fitted ? undefined : row.high,
-      hover: fitted ? `${row.key}: ${row.consistentText}` : `${row.key}: ${reading(row, estimate)}`,
-      truth: row.truth,
-      truthHover: `${row.key}: truth ${row.truthText}`,
-    }));
-    const name = fitted ? "Consistent shares" : "Estimated shares with intervals";
-    return [bars("answer", `${name} of ${info.name}; the table below has the numbers`, rows, SHARE)];
+    return [drawn(rowsBy(SHARE, estimate), estimate, fitted, info.name)];
   },
 };
+
+// Rows as bars, named after what they are of; `line` marks a share.
+export function drawn(rows, estimate, fitted, what, line) {
+  const each = rows.map((row) => ({
+    label: row.key,
+    value: fitted ? row.consistent : row.value,
+    low: fitted ? undefined : row.low,
+    high: fitted ? undefined : row.high,
+    hover: fitted ? `${row.key}: ${row.consistentText}` : `${row.key}: ${reading(row, estimate)}`,
+    truth: row.truth,
+    truthHover: `${row.key}: truth ${row.truthText}`,
+  }));
+  const name = fitted ? "Consistent shares" : "Estimated shares with intervals";
+  return bars("answer", `${name} of ${what}; the table below has the numbers`, each, SHARE, { line });
+}
 
 function single(row) {
   return [

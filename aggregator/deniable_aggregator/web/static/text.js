@@ -1,9 +1,7 @@
 // Words that nobody has listed: those that are found, with a line at the share from which on words are found.
-import { bars } from "./charts.js";
 import { h } from "./dom.js";
 import { rowsBy } from "./rows.js";
-import { shares } from "./shares.js";
-import { reading } from "./words.js";
+import { drawn, shares } from "./shares.js";
 
 const CANDIDATES = "candidates";
 const SHARE = "MEASURE_SHARE";
@@ -32,19 +30,9 @@ export const text = {
 
   answer(estimate, info, fitted) {
     const series = estimate.series[0];
-    const rows = rowsBy(SHARE, estimate).slice(0, DRAWN).map((row) => ({
-      label: row.key,
-      value: fitted ? row.consistent : row.value,
-      low: fitted ? undefined : row.low,
-      high: fitted ? undefined : row.high,
-      hover: fitted ? `${row.key}: ${row.consistentText}` : `${row.key}: ${reading(row, estimate)}`,
-      truth: row.truth,
-      truthHover: `${row.key}: truth ${row.truthText}`,
-    }));
+    const rows = rowsBy(SHARE, estimate).slice(0, DRAWN);
     if (!rows.length) return [];
-    const name = fitted ? "Consistent shares" : "Estimated shares with intervals";
     const line = series.least === undefined ? undefined : { at: series.least, words: `eight letters: found from ${series.leastText} on` };
-    const label = `${name} of the words that are found of ${info.name}; the table below has the numbers`;
-    return [bars("answer", label, rows, SHARE, { line })];
+    return [drawn(rows, estimate, fitted, `the words that are found of ${info.name}`, line)];
   },
 };

@@ -34,6 +34,13 @@ export function openNotice(estimate) {
   return h("p", { class: "notice" }, h("strong", {}, head), `${estimate.metric}: ${estimate.note}.`);
 }
 
+// Which days the operator does not trust, and whether they count; nothing where there are none.
+export function doubtNotice({ doubts }) {
+  if (!doubts.length) return null;
+  const how = (own) => (own.removed ? "was removed" : own.leftOut ? "is left out" : "counts, though it is doubtful");
+  return h("p", { class: "notice" }, h("strong", {}, "Not trusted. "), doubts.map((own) => `${own.text} ${how(own)}: ${own.reason}.`).join(" "));
+}
+
 export function emptyNotice(what) {
   return h(
     "p",

@@ -1,0 +1,112 @@
+"""Debugging as a way out: whatever debugs, by mistake or by another's wish, tells nobody else what was recorded."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deniable import Client
+from deniable.device.debugging import place
+from deniable_aggregator.web import DebugView
+from support.application import COLLECTION, client
+from support.debugging import at_home
+from support.endpoints import answering
+from support.recording import recording
+from support.site import Running, running
+from support.waiting import PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def home() -> Iterator[Path]:
+    """An account of its own, for each test."""
+    with at_home() as directory:
+        yield directory
+
+
+def debugging(path: Path | None, endpoint: str) -> Client:
+    """An application that was shipped with debug=True, to a person who has said yes."""
+    return client(path, endpoint=endpoint, debug=True, strict=False)
+
+
+def test_a_release_that_debugs_by_mistake_tells_nobody_anything(
+    tmp_path: Path, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It sends nothing, writes nothing, begins no file, and says so at every start, without what was recorded."""
+    caplog.set_level(logging.DEBUG)
+    with answering() as endpoint:
+        for _ in range(2):
+            with debugging(tmp_path / "telemetry.db", endpoint.address) as device:
+                device.record("minutes", 31415)
+                assert not device.flush(0.5)
+        assert endpoint.requests == []
+    assert list(tmp_path.iterdir()) == []
+    assert list(home.rglob("*")) == []
+    starts = [record for record in caplog.records if "nothing is reported" in record.message]
+    assert [record.levelname for record in starts] == ["WARNING", "WARNING"]
+    assert "31415" not in caplog.text
+
+
+def test_debugging_and_reporting_in_turn_is_one_answer(tmp_path: Path) -> None:
+    """What an aggregator gets of a day is what it gets without: one report, paid for once."""
+    state = tmp_path / "telemetry.db"
+    with running(COLLECTION, debug=DebugView()) as aggregator, recording() as (endpoint, reports):
+        for _ in range(3):
+            with debugging(state, endpoint) as device:
+                device.record("dark", True)
+                assert device.flush(PATIENCE)
+            with client(state, endpoint=endpoint, strict=False) as device:
+                device.record("dark", True)
+                device.flush(PATIENCE)
+                assert len(device.ledger()) == 1
+        assert len(reports.requests) == 1
+        assert len(shown(aggregator)) == 3
+        assert aggregator.server.totals().accepted == 0
+
+
+def shown(aggregator: Running) -> list[dict[str, object]]:
+    """What its debug view has."""
+    with urllib.request.urlopen(aggregator.debug_url.replace("/debug", "/api/v1/debug"), timeout=PATIENCE) as answer:
+        found: list[dict[str, object]] = json.load(answer)["showings"]
+        return found
+
+
+def test_another_site_s_script_gets_nothing(tmp_path: Path) -> None:
+    """Not by a name that is made to point here, and not by being allowed to read an answer; nor can it be guessed."""
+    with running(COLLECTION, debug=DebugView()) as aggregator:
+        address = aggregator.debug_url.replace("/debug", "/api/v1/debug")
+        origin = {"Origin": "https://example.org"}
+        with urllib.request.urlopen(urllib.request.Request(address, headers=origin), timeout=PATIENCE) as answer:
+            assert not [name for name in answer.headers if name.lower().startswith("access-control")]
+            assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        with pytest.raises(urllib.error.HTTPError, match="421"):
+            urllib.request.urlopen(urllib.request.Request(address, headers={"Host": "example.org"}), timeout=PATIENCE)
+        assert len(address.partition("key=")[2]) >= 22, "128 bits"
+
+
+def test_who_connects_and_says_nothing_keeps_nobody_out() -> None:
+    """Silent connections have an end, and so has their number; those who have something to show come through."""
+    with running(COLLECTION, debug=DebugView()) as aggregator:
+        silent = [socket.socket(socket.AF_UNIX) for _ in range(40)]
+        try:
+            for each in silent:
+                each.settimeout(PATIENCE)
+                each.connect(str(place()))
+            assert silent[-1].recv(1) == b"", "one too many"
+            silent[0].setblocking(False)
+            with pytest.raises(BlockingIOError):
+                silent[0].recv(1)  # the first are waited for
+            silent.pop(0).close()
+            with debugging(None, aggregator.endpoint) as device:
+                device.record("dark", True)
+                assert device.flush(PATIENCE)
+            assert len(shown(aggregator)) == 1
+        finally:
+            for each in silent:
+                each.close()
