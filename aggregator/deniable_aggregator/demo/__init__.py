@@ -21,6 +21,7 @@ from deniable_aggregator.analysis.query import analyst_of
 from deniable_aggregator.analysis.question import Answer, Query
 from deniable_aggregator.answers import DEVICES, SHARES, Estimate, Measure, RowId, Series, Target, share_key, truth
 from deniable_aggregator.answers.joint import ASSOCIATION, CONDITIONALS, INDEPENDENCE, MARGINALS
+from deniable_aggregator.answers.text import FOUND
 from deniable_aggregator.demo.fleet import Fleet
 from deniable_aggregator.demo.lesson import RIGHT
 from deniable_aggregator.planning.truth import Truth
@@ -34,7 +35,7 @@ from deniable_aggregator.web import Site
 __all__ = ["run"]
 
 
-_NOT_LISTED = {DEVICES, MARGINALS, CONDITIONALS, INDEPENDENCE}
+_NOT_LISTED = {DEVICES, MARGINALS, CONDITIONALS, INDEPENDENCE, FOUND}
 """Series that are told in another way, or follow from others, or have no truth."""
 _ASKED = {"load_time": (RowId(SHARES, share_key(above=2000)),)}
 """What somebody who looks at the demo's metrics would ask for besides."""

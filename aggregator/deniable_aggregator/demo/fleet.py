@@ -2,7 +2,7 @@
 
 words:
   drift  earlier days differ from today a little, so that there is something to see over time
-  turn   one answer differs more: something has happened today, which comparisons find
+  turn   two answers differ more: something has happened today, which comparisons find
   learn  each earlier day is a round, whose answer makes the model of the next day (`lesson.py`)
 """
 
@@ -32,8 +32,9 @@ _FEWER = 4
 """Earlier days have a part of today's devices."""
 _DRIFT = 0.04
 """An answer's odds change by about so much a day."""
-_TURNED = ("dark_mode", True, 0.45)
-"""Of which metric an answer had other odds before today, by so much: the dark theme was made the default."""
+_TURNED = {"dark_mode": (True, 0.45), "extension": ("vim", 0.02)}
+"""Of which metrics an answer had other odds before today, by so much: the dark theme was made the default, and an
+extension for vim's keys is new."""
 _WHOLE = 10_000
 """Weights of a day are rounded to parts of this, so that the truth is exact."""
 _TOGETHER = 40
@@ -143,9 +144,8 @@ class Fleet:
 
 def _turned(name: str, value: Any) -> float:
     """By how much the odds of a value of a metric, or of the sources of one, were others."""
-    metric, turned, times = _TURNED
-    own = value.get(metric) if isinstance(value, dict) else value if name == metric else None
-    return times if own == turned else 1.0
+    own = value if isinstance(value, dict) else {name: value}
+    return math.prod(times for metric, (turned, times) in _TURNED.items() if own.get(metric) == turned)
 
 
 def _totals(metric: Metric) -> set[str]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.analysis.changes import Before, Changed, Found
-from deniable_aggregator.analysis.comparison import Change, Devices
+from deniable_aggregator.analysis.changes import Before, Changed, Found, Marked
+from deniable_aggregator.analysis.comparison import Devices
 from deniable_aggregator.answers import Heading, RowId, Target
 from deniable_aggregator.telling.digits import decimals, difference
 from deniable_aggregator.telling.few import TOO_FEW, Reading, readings
@@ -59,7 +59,7 @@ def _comparison_message(own: Changed) -> pb.Comparison:
             pb.ChangeSeries(
                 heading=heading_message(heading),
                 changes=[
-                    _change_message(heading, *row, [each[RowId(heading.name, row[0].key)] for each in read])
+                    _change_message(heading, row, [each[RowId(heading.name, row.change.key)] for each in read])
                     for row in rows
                 ],
                 row_count=len(every),
@@ -89,8 +89,8 @@ def _side_message(own: Changed, place: int) -> pb.ComparedSide:
     )
 
 
-def _change_message(heading: Heading, own: Change, found: bool, read: Sequence[Reading]) -> pb.Change:
-    measure, places = heading.measure, decimals(heading)
+def _change_message(heading: Heading, marked: Marked, read: Sequence[Reading]) -> pb.Change:
+    own, measure, places = marked.change, heading.measure, decimals(heading)
     before, after = read
     too_few = before.few or after.few
     return pb.Change(
@@ -106,7 +106,8 @@ def _change_message(heading: Heading, own: Change, found: bool, read: Sequence[R
         ratio_low=_known(own.ratio_low),
         ratio_high=_known(own.ratio_high),
         p_value=_known(own.p_value),
-        found=found,
+        found=marked.found,
+        new=marked.new,
         before_text=before.text,
         after_text=after.text,
         text=TOO_FEW if too_few else difference(own.value, measure, places),

@@ -91,7 +91,7 @@ class Table(Sequence[dict[str, Any]]):
 
         text, time = pa.string(), pa.timestamp("s", tz="UTC")
         types = dict.fromkeys(_TIMES, time) | dict.fromkeys(_WHOLE, pa.int64())
-        types |= dict.fromkeys(("found", "too_few"), pa.bool_()) | {name: pa.float64() for name in _NUMBERS}
+        types |= dict.fromkeys(("found", "new", "too_few"), pa.bool_()) | {name: pa.float64() for name in _NUMBERS}
         return pa.Table.from_pylist(self._rows, pa.schema([(name, types.get(name, text)) for name in self.columns]))
 
     def to_parquet(self) -> bytes:

@@ -125,7 +125,7 @@ def _changed(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['low_text']} to {row['high_text']}".replace(" points", ""),
         ratio,
         "–" if row["p_value"] is None else f"{row['p_value']:.2g}",
-        "yes" if row["found"] else "no",
+        "new" if row["new"] else "yes" if row["found"] else "no",
     )
 
 

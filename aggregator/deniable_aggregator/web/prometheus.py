@@ -188,7 +188,7 @@ def _changed(catalog: Catalog, found: Sequence[Changed]) -> Metric:
     for own in found:
         about = [catalog.title(own.collection), own.metric.name]
         for (heading, every), rows in zip(own.comparison.series, own.rows, strict=True):
-            for change, is_found in rows:
+            for change, is_found, _ in rows:
                 if is_found and (not heading.ordered or len(every) <= MOST_ROWS):
                     family.add_metric([*about, heading.name, change.key], change.value)
     return family

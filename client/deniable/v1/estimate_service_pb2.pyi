@@ -1378,6 +1378,7 @@ class Change(google.protobuf.message.Message):
     TEXT_FIELD_NUMBER: builtins.int
     LOW_TEXT_FIELD_NUMBER: builtins.int
     HIGH_TEXT_FIELD_NUMBER: builtins.int
+    NEW_FIELD_NUMBER: builtins.int
     TOO_FEW_FIELD_NUMBER: builtins.int
     key: builtins.str
     """What it is about, as in an estimate."""
@@ -1415,6 +1416,10 @@ class Change(google.protobuf.message.Message):
     """The lower end as people read it."""
     high_text: builtins.str
     """The upper end as people read it."""
+    new: builtins.bool
+    """Of a word that nobody has listed: it is found, and was not in the window before, which has as many epochs, and its
+    share has grown by more than noise explains, at the false discovery rate over all that is told with it.
+    """
     too_few: builtins.bool
     """One of both has too few reports to tell it; nor can the difference be told."""
     def __init__(
@@ -1438,10 +1443,11 @@ class Change(google.protobuf.message.Message):
         text: builtins.str = ...,
         low_text: builtins.str = ...,
         high_text: builtins.str = ...,
+        new: builtins.bool = ...,
         too_few: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "before", b"before", "difference", b"difference", "high", b"high", "low", b"low", "p_value", b"p_value", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "after_text", b"after_text", "before", b"before", "before_text", b"before_text", "difference", b"difference", "found", b"found", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "p_value", b"p_value", "parent", b"parent", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error", "text", b"text", "too_few", b"too_few"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "after_text", b"after_text", "before", b"before", "before_text", b"before_text", "difference", b"difference", "found", b"found", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "new", b"new", "p_value", b"p_value", "parent", b"parent", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error", "text", b"text", "too_few", b"too_few"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
     @typing.overload

@@ -41,6 +41,9 @@ export function doubtNotice({ doubts }) {
   return h("p", { class: "notice" }, h("strong", {}, "Not trusted. "), doubts.map((own) => `${own.text} ${how(own)}: ${own.reason}.`).join(" "));
 }
 
+// Of a word that nobody has listed, found for the first time.
+export const newTag = () => h("span", { class: "tag new", title: "Found, and not in the window before; its share has grown by more than noise explains" }, "new");
+
 export function emptyNotice(what) {
   return h(
     "p",
