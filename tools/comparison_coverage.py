@@ -2,6 +2,8 @@
 
 python -m tools.comparison_coverage --page     measures, and writes the table: ten minutes
 
+With `--metrics text joint` it measures those whose names begin so; what is on the page of other metrics stays.
+
 words:
   sides    two windows in which nothing has changed: the difference is 0, and every p-value is as likely as any other
   apart    each side has devices of its own
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -25,9 +27,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kstest
-from tools.coverage import CONFIDENCE, DEVIATION
+from tools.coverage import CONFIDENCE, DEVIATION, PLAIN
 from tools.fleets import Case, Fleet
-from tools.window_coverage import Sampler, asked
+from tools.window_coverage import keys_of
+from tools.window_samples import Sampler, asked
 
 from deniable import linkage
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, compared
@@ -67,28 +70,30 @@ def measured(
         before = sampler.epochs(one, epochs, generator)
         again = sides == SAME and linkage.repeats(case.metric)
         after = before if again else sampler.epochs(other, epochs, generator)
-        found = compared(case.metric, before, after, CONFIDENCE, Target.POPULATION, devices)
-        told = _rows(found)
+        found = compared(case.metric, before, after, CONFIDENCE, Target.POPULATION, devices, keys=keys_of(case))
+        told = _rows(case, found)
         numbers.append([(row.value, row.low, row.high, row.p_value) for row in told.values()])
     value, low, high, chances = np.moveaxis(np.array(numbers), 2, 0)
     held = ((low <= 1e-9) & (high >= -1e-9)).mean(axis=0)
     ideal = np.maximum(3.92 * value.std(axis=0), 1e-300)
     widths = ((high - low).mean(axis=0) / ideal).tolist()
-    keys, even = [where.key for where in told], [where in _even(found) for where in told]
+    keys, even = [where.key for where in told], [where in _even(case, found) for where in told]
     return Found(keys, even, held.tolist(), widths, chances)
 
 
-def _rows(found: Comparison) -> dict[RowId, Change]:
-    """All that a comparison tells, but for totals."""
+def _rows(case: Case, found: Comparison) -> dict[RowId, Change]:
+    """All that a comparison tells, but for totals, and for what is no mean of what reports say."""
     totals = {heading.name for heading, _ in found.series if heading.measure is Measure.TOTAL}
-    return {where: own for where, own in found.by_id.items() if where.series not in totals}
+    plain = PLAIN.get(case.metric.kind.name)
+    told = (where for where in found.by_id if where.series not in totals and (not plain or where.series in plain))
+    return {where: found.by_id[where] for where in told}
 
 
-def _even(found: Comparison) -> set[RowId]:
+def _even(case: Case, found: Comparison) -> set[RowId]:
     """The rows whose p-values are to be even."""
     buckets = any(heading.name == QUANTILES for heading, _ in found.series)
     told = {heading.name for heading, _ in found.series if heading.measure is Measure.SHARE or not buckets}
-    return {where for where in _rows(found) if where.series in told and where.key != DEVIATION}
+    return {where for where in _rows(case, found) if where.series in told and where.key != DEVIATION}
 
 
 def planned(
@@ -100,8 +105,9 @@ def planned(
 
     def sides(after: Sampler) -> dict[RowId, Change]:
         one, two = (each.epochs(each.kept(size, generator), epochs, generator) for each in (before, after))
-        found = compared(case.metric, one, two, CONFIDENCE, Target.POPULATION, OTHERS)
-        return {where: own for where, own in found.by_id.items() if where in _even(found)}
+        found = compared(case.metric, one, two, CONFIDENCE, Target.POPULATION, OTHERS, keys=keys_of(case))
+        even = _even(case, found)
+        return {where: own for where, own in found.by_id.items() if where in even}
 
     pilot = [sides(before) for _ in range(_PILOT)]
     true = [truth(each.metric, _values(each.fleet)) for each in (case, other)]
@@ -130,18 +136,20 @@ def _mixed(one: Fleet, other: Fleet, part: int) -> Fleet:
 
 _SIZE, _EPOCHS, _SAMPLES = 1_000, 7, 250
 _PILOT, _PLANNED, _MOST_PARTS = 10, 2.8016, 10_000
+_FEWER_OF_WORDS = 5
+"""Each sample of a text takes so many times as long, and more."""
 
 
-def table(samples: int) -> Iterator[str]:
-    """The lines of the table."""
+def table(samples: int, starts: Sequence[str]) -> Iterator[str]:
+    """The lines of the table, of metrics whose names begin so."""
     heads = ["metric", "apart", "worst", "width", "even", "same", "worst", "width", "not known: apart", "same"]
     heads += ["found", "planned"]
     yield "| " + " | ".join(heads) + " |"
     yield "|---" * len(heads) + "|"
-    names = dict.fromkeys(case.name for case in asked("1"))
-    for name in names:
+    names = {case.name: case.metric.kind.name for case in asked("1") if case.name.startswith(tuple(starts))}
+    for name, kind in names.items():
         print(name, file=sys.stderr, flush=True)
-        yield _line(name, samples)
+        yield _line(name, samples // _FEWER_OF_WORDS if kind == "text" else samples)
 
 
 def _line(name: str, samples: int) -> str:
@@ -181,14 +189,17 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=_SAMPLES)
     parser.add_argument("--page", action="store_true", help="write it into docs/comparisons.md")
+    parser.add_argument("--metrics", nargs="+", default=[""])
     options = parser.parse_args()
-    lines = "\n".join(table(options.samples))
+    lines = list(table(options.samples, options.metrics))
     if not options.page:
-        print(lines)
+        print("\n".join(lines))
         return
     start, end = "<!-- coverage -->\n", "<!-- end of coverage -->"
     before, _, rest = PAGE.read_text().partition(start)
-    PAGE.write_text(before + start + "\n" + lines + "\n\n" + end + rest.partition(end)[2])
+    stands, _, after = rest.partition(end)
+    rows = {line.split("|")[1]: line for line in [*stands.strip().splitlines(), *lines]}  # in place, or at the end
+    PAGE.write_text(before + start + "\n" + "\n".join(rows.values()) + "\n\n" + end + after)
 
 
 if __name__ == "__main__":

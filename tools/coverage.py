@@ -27,20 +27,24 @@ from tools.samples import adds_of, cells_of, drawn, payloads_of, row_of
 
 from deniable import Metric
 from deniable.codebook import LENGTH
-from deniable.kinds import Boolean, Category, Distribution, Flags, Joint, Ordinal, Quantity, Set, Text, Vector
+from deniable.kinds import Boolean, Category, Distribution, Flags, Ordinal, Quantity, Set, Text, Vector
 from deniable.mechanisms import Codewords, Gaussian, VectorLaplace
 from deniable_aggregator.answers import Estimate, Measure, Row, answer, combines, truth
 from deniable_aggregator.answers.joint import MARGINALS, TABLE
+from deniable_aggregator.answers.text import CANDIDATES, LONG
 from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequencies, means, simultaneous
 from deniable_aggregator.planning import twins
 
 __all__ = [
-    "CONFIDENCE", "DEVIATION", "Measured", "alone", "exactly", "jointly", "linear", "sampled", "true_rows", "widths",
+    "CONFIDENCE", "DEVIATION", "PLAIN", "Measured", "alone", "exactly", "jointly", "linear", "sampled", "true_rows",
+    "widths",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
 DEVIATION = "standard deviation"
 """The row that tells how much devices differ."""
+PLAIN = {"joint": (TABLE, MARGINALS), "text": (LONG, CANDIDATES)}
+"""Of kinds with other series besides, those whose rows are means of what reports say."""
 _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 _Ints = NDArray[np.int64]
@@ -49,8 +53,9 @@ _Floats = NDArray[np.float64]
 
 def linear(metric: Metric, counters: Sequence[_Ints], confidence: float = CONFIDENCE) -> Estimate:
     """The rows that are means of what reports say. Of a joint these are cells and marginals:
-    `tests/statistics/test_joints.py` looks at ratios of them, and at what has no other truth than 0 or 1."""
-    return answer(metric, counters, confidence, only=(TABLE, MARGINALS) if isinstance(metric.kind, Joint) else ())
+    `tests/statistics/test_joints.py` looks at ratios of them, and at what has no other truth than 0 or 1. Of a text
+    it is how many are too long: `tests/statistics/test_words.py` looks at words that are found."""
+    return answer(metric, counters, confidence, only=PLAIN.get(metric.kind.name, ()))
 
 
 class Measured(NamedTuple):

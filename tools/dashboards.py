@@ -1,4 +1,4 @@
-"""Writes deploy/grafana/dashboards from the panels described here; with --check, says whether they are what is there.
+"""`python -m tools.dashboards` writes deploy/grafana/dashboards; with --check, it says if they are what is there.
 
 Grafana cannot be run by the tests. What can be checked without it is: every query is run against a real Prometheus
 that scrapes a real aggregator, and panels show the decimals of `deniable_aggregator.telling.digits`, by Grafana's own
@@ -10,56 +10,39 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tools.panels import (
+    COUNT,
+    LINE,
+    NEWEST,
+    SHARES,
+    Panel,
+    dashboard,
+    over_time,
+    override,
+    panel,
+    query,
+    stat,
+    variable,
+)
+
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "deploy" / "grafana" / "dashboards"
-SOURCE = {"type": "prometheus", "uid": "${source}"}
 DECIMALS = (0, 2, 4, 6)
 """What a quantity can be written with; see deniable_aggregator.telling.digits."""
 
-Panel = dict[str, Any]
-
 ABOUT = 'collection="$collection", metric=~"$metric"'
 QUANTILE = '* on (instance, collection, metric, series, key) group_left () deniable_row_info{series="quantiles"}'
+TEXT = '* on (instance, collection, metric) group_left () deniable_metric_info{kind="text"}'
+FEW = {"noValue": "too few to tell"}
+"""What stands where a row has an interval and is not told; see deniable_aggregator.telling.few."""
+WORDS = 20
+"""So many words are drawn of all texts."""
 SHARE = '* on (instance, collection, metric, series, key) group_left () deniable_row_info{measure="share"}'
 
 
-def query(expression: str, legend: str, ref: str, *, now: bool = False) -> Panel:
-    """One query; `now` asks for the newest value only, as a table has it."""
-    asked: Panel = {"datasource": SOURCE, "expr": expression, "legendFormat": legend, "refId": ref}
-    return asked | ({"instant": True, "format": "table", "range": False} if now else {"range": True})
-
-
-def panel(kind: str, title: str, width: int, height: int, queries: Sequence[Panel], **more: Any) -> Panel:
-    """A panel; where it stands is settled when the dashboard is put together."""
-    config = {"defaults": more.pop("defaults", {}), "overrides": more.pop("overrides", [])}
-    size = {"w": width, "h": height}
-    return {
-        "type": kind,
-        "title": title,
-        "description": more.pop("about", ""),
-        "datasource": SOURCE,
-        "gridPos": size,
-        "targets": list(queries),
-        "fieldConfig": config,
-        **more,
-    }
-
-
-def override(matcher: str, options: str, **properties: Any) -> Panel:
-    """What is different for some series."""
-    values = [{"id": name.replace("__", "."), "value": value} for name, value in properties.items()]
-    return {"matcher": {"id": matcher, "options": options}, "properties": values}
-
-
-SHARES = {"unit": "percentunit", "decimals": 2}
-COUNT = {"unit": "locale", "decimals": 0}
-NEWEST = {"reduceOptions": {"calcs": ["lastNotNull"]}}
-LINE = {"custom": {"drawStyle": "line", "lineWidth": 2, "showPoints": "never", "spanNulls": True}}
 BAND = [
     override("byName", "upper", custom__fillBelowTo="lower", custom__fillOpacity=15, custom__lineWidth=0),
     override("byName", "lower", custom__lineWidth=0),
@@ -71,7 +54,7 @@ def band(title: str, restriction: str, defaults: Panel, key: str = "$key", **mor
     """An estimate over time, with its interval as a band."""
     series = f'{{{ABOUT}, key="{key}"}}'
     families = (
-        ("deniable_estimate", "estimate", "A"),
+        ("deniable_estimate_told", "estimate", "A"),
         ("deniable_estimate_upper_bound", "upper", "B"),
         ("deniable_estimate_lower_bound", "lower", "C"),
     )
@@ -86,7 +69,7 @@ def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = No
     rows = f'measure="{measure}"' + (f', decimals="{decimals}"' if decimals is not None else "")
     join = f"* on (instance, collection, metric, series, key) group_left () deniable_row_info{{{rows}}}"
     families = (
-        ("deniable_estimate", "A"),
+        ("deniable_estimate_told", "A"),
         ("deniable_estimate_lower_bound", "B"),
         ("deniable_estimate_upper_bound", "C"),
     )
@@ -100,7 +83,7 @@ def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = No
         {"id": "organize", "options": {"renameByName": names, "indexByName": order, "excludeByName": {"Time": True}}},
     ]
     digits = {} if decimals is None else {"decimals": decimals}
-    return panel("table", title, 12, 8, queries, defaults=defaults | digits, transformations=shaped)
+    return panel("table", title, 12, 8, queries, defaults=defaults | digits | FEW, transformations=shaped)
 
 
 def heat() -> Panel:
@@ -130,6 +113,42 @@ def heat() -> Panel:
         maxPerRow=2,
         about="Of each part of the range the share of devices in it, by the curve that never falls.",
     )
+
+
+def words() -> list[Panel]:
+    """Of texts, the words that are found by most devices, and those whose shares have changed."""
+    shares = f'{{{ABOUT}, series="shares"}} {TEXT}'
+    return [
+        panel(
+            "bargauge",
+            "Most frequent words",
+            12,
+            9,
+            [
+                query(
+                    f"topk({WORDS}, max by (metric, key) (deniable_estimate_told{shares}))",
+                    "{{metric}}: {{key}}",
+                    "A",
+                )
+            ],
+            defaults=SHARES | {"min": 0},
+            options={"orientation": "horizontal", "displayMode": "basic", **NEWEST},
+            about="Words that nobody has listed: of each text the twenty most frequent are told, and one in twenty "
+            "of those that are found may be false. What can not be seen stands as a number.",
+        ),
+        panel(
+            "table",
+            "Words that have changed since the epoch before",
+            12,
+            9,
+            [query(f"max by (metric, key) (deniable_change{shares})", "", "A", now=True)],
+            defaults=SHARES,
+            transformations=[
+                {"id": "organize", "options": {"renameByName": {"Value": "by"}, "excludeByName": {"Time": True}}}
+            ],
+            about="By more than noise explains; a word that was not found before is among them if that is certain.",
+        ),
+    ]
 
 
 def answers() -> Panel:
@@ -180,7 +199,7 @@ def answers() -> Panel:
             9,
             [
                 query(
-                    f"max by (metric, series, key) (deniable_estimate{{{ABOUT}}} "
+                    f"max by (metric, series, key) (deniable_estimate_told{{{ABOUT}}} "
                     "* on (instance, collection, metric, series, key) "
                     f'group_left () deniable_row_info{{measure="quantity", decimals="{decimals}"}})',
                     "{{metric}}: {{key}}",
@@ -208,7 +227,11 @@ def answers() -> Panel:
             "Quantiles over time",
             12,
             9,
-            [query(f"max by (metric, key) (deniable_estimate{{{ABOUT}}} {QUANTILE})", "{{metric}}: {{key}}", "A")],
+            [
+                query(
+                    f"max by (metric, key) (deniable_estimate_told{{{ABOUT}}} {QUANTILE})", "{{metric}}: {{key}}", "A"
+                )
+            ],
             defaults=LINE | {"unit": "none", "decimals": 2},
             about="Of distributions, in the unit of each.",
         ),
@@ -220,7 +243,7 @@ def answers() -> Panel:
             about="Of distributions, with its 95% interval as a band.",
         ),
     ]
-    panels.append(heat())
+    panels += [*words(), heat()]
     variables = [
         variable("collection", "label_values(deniable_metric_info, collection)"),
         variable("metric", 'label_values(deniable_metric_info{collection="$collection"}, metric)', several=True),
@@ -329,58 +352,6 @@ def operations() -> Panel:
     return dashboard("deniable-operations", "Deniable: how the aggregators are doing", panels, [])
 
 
-def over_time(title: str, unit: str, queries: Sequence[Panel], **more: Any) -> Panel:
-    """Lines from 0 on, half as wide as the page."""
-    return panel("timeseries", title, 12, 8, queries, defaults=LINE | {"min": 0, "unit": unit}, **more)
-
-
-def stat(title: str, expression: str, defaults: Panel) -> Panel:
-    """One number."""
-    options = {**NEWEST, "graphMode": "area", "colorMode": "none"}
-    return panel("stat", title, 6, 4, [query(expression, "", "A")], defaults=defaults, options=options)
-
-
-def variable(name: str, asked: str, *, several: bool = False) -> Panel:
-    """A choice at the top of a dashboard."""
-    chosen = {
-        "includeAll": several,
-        "multi": several,
-        "current": {"text": ["All"], "value": ["$__all"]} if several else {},
-    }
-    about = {"type": "query", "datasource": SOURCE, "definition": asked, "refresh": 2, "sort": 1}
-    return {"name": name, "label": name, "query": {"query": asked, "refId": name}, **about, **chosen}
-
-
-def dashboard(uid: str, title: str, panels: Sequence[Panel], variables: Sequence[Panel]) -> Panel:
-    """Panels, one after another in rows of 24 columns."""
-    numbers = count(1)
-    source = {"name": "source", "label": "data source", "type": "datasource", "query": "prometheus", "current": {}}
-    return {
-        "uid": uid,
-        "title": title,
-        "tags": ["deniable"],
-        "schemaVersion": 39,
-        "editable": True,
-        "graphTooltip": 1,
-        "refresh": "30s",
-        "time": {"from": "now-30d" if variables else "now-6h", "to": "now"},
-        "timezone": "utc",
-        "templating": {"list": [source, *variables]},
-        "panels": [{"id": next(numbers), **each} for each in placed(panels)],
-    }
-
-
-def placed(panels: Sequence[Panel]) -> Iterator[Panel]:
-    """Each with the place where it stands."""
-    x = y = height = 0
-    for each in panels:
-        size = each["gridPos"]
-        if x + size["w"] > 24:
-            x, y, height = 0, y + height, 0
-        yield {**each, "gridPos": {**size, "x": x, "y": y}}
-        x, height = x + size["w"], max(height, size["h"])
-
-
 def main() -> int:
     """Write, or check."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -395,7 +366,7 @@ def main() -> int:
         elif not check:
             path.write_text(text)
     if stale:
-        print(f"not what tools/dashboards.py writes: {', '.join(stale)}; run it", file=sys.stderr)
+        print(f"not what python -m tools.dashboards writes: {', '.join(stale)}; run it", file=sys.stderr)
     return len(stale) > 0
 
 

@@ -3,16 +3,8 @@
 python -m tools.window_coverage --save FILE            measures, and saves what it has found: an hour
 python -m tools.window_coverage --page FILE [BEFORE]   writes its part of the page, with the widths of another file
 
-words:
-  mode       what a device keeps: its value ("fresh"), its randomised answer ("remembered"), or a randomised answer
-             that it randomises anew in every epoch ("renewed")
-  state      what a device keeps, as one of all that it could be
-  presence   how a device comes and goes: the chance that it reports in an epoch; devices differ in it
-  sample     devices of a population, which keep their states over all epochs of the window
-
-A device's reports are independent given its state. So what all devices of a state say in all epochs is one
-multinomial draw. Laplace noise on a fine grid, and vectors, have too many payloads for that: their sums over
-thousands of reports are drawn as normal ones, with the exact moments.
+With `--metrics text joint` it measures those whose names begin so; what is on the page of other metrics stays. What
+is drawn, and how: tools/window_samples.py.
 """
 
 from __future__ import annotations
@@ -21,114 +13,29 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from tools.coverage import CONFIDENCE, DEVIATION
-from tools.directions import moments, named
-from tools.fleets import Case, Fleet
-from tools.samples import adds_of, cells_of, payloads_of, row_of
+from tools.coverage import CONFIDENCE, DEVIATION, PLAIN
+from tools.fleets import Case
+from tools.window_samples import EVERY_DAY, ON_AND_OFF, Presence, Sampler, asked
 
-from deniable import Collection, CollectionError
-from deniable.kinds import KINDS
-from deniable.mechanisms import Codewords, Gaussian, Laplace, Mechanism, VectorLaplace
-from deniable.payload import Integers, Symbol
+from deniable.kinds import Text
 from deniable_aggregator.analysis.windows import windowed
-from deniable_aggregator.answers import Measure, Target, truth
-from deniable_aggregator.planning import twins
+from deniable_aggregator.answers import CANDIDATES, Keys, Measure, Target, truth
 
-__all__ = ["EVERY_DAY", "ON_AND_OFF", "WINDOWS", "Presence", "Result", "Sampler", "Window", "asked", "measured"]
+__all__ = ["WINDOWS", "Result", "Window", "keys_of", "measured", "surveyed"]
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/statistics.md"
-_LIMB = (1 << 32) - 1
-_Ints = NDArray[np.int64]
-_Floats = NDArray[np.float64]
-
-_HEAD = """
-[collection]
-name = "windows"
-epoch = "1d"
-owner = "a"
-[budget]
-epoch = 1000
-[metrics.m]
-description = "d"
-epsilon = {epsilon}
-"""
-_L2, _L1 = (
-    'dimensions = 2\nclip = 1\nnorm = "l2"\ndelta = 1e-9\nfleet = 1000000',
-    'dimensions = 2\nclip = 1\nnorm = "l1"',
-)
-_TABLES: dict[str, tuple[str, ...]] = {
-    "boolean": ("",),
-    "category": ('values = ["a", "b", "c", "d", "e"]',),
-    "ordinal": ('values = ["a", "b", "c", "d", "e", "f", "g"]',),
-    "number": ("range = [0, 60]",),
-    "count": ("max = 20", 'max = 100\nprivacy_unit = "event"'),
-    "distribution": ("range = [0, 4]\nbuckets = 4",),
-    "flags": ('flags = ["a", "b", "c", "d"]',),
-    "set": ('values = ["a", "b", "c", "d", "e", "f", "g", "h"]\nmax_items = 2',),
-    "tree": ('paths = ["a/x", "a/y", "b", "c/x", "c/y"]',),
-    "vector": (_L2, _L1),
-}
-"""What else there is in a metric's table, by its kind. Of a text, every row is of one count, as of a category."""
-_MODES = {
-    "fresh": "",
-    "remembered": 'memoize = true\ninstantaneous_epsilon = "linkable"\n',
-    "renewed": "memoize = true\ninstantaneous_epsilon = {epsilon}\n",
-}
-_LEAVES = ["a/x", "a/y", "b", "c/x", "c/y"]
-_FLEETS: dict[str, tuple[Fleet, ...]] = {
-    "boolean": (Fleet("half", [True, False], [1, 1]), Fleet("few", [True, False], [1, 49])),
-    "category": (Fleet("equal", "abcde", [1] * 5), Fleet("unequal", "abc", [6, 3, 2])),
-    "ordinal": (Fleet("equal", "abcdefg", [1] * 7), Fleet("unequal", "abcd", [12, 6, 4, 3])),
-    "number": (Fleet("ends", [0, 60], [1, 1]), Fleet("unequal", [0, 6, 60], [14, 5, 1])),
-    "count": (Fleet("ends", [0, 20], [1, 1]), Fleet("small", [0, 1], [1, 1]),
-              Fleet("unequal", [0, 3, 20], [14, 5, 1])),
-    "distribution": (Fleet("equal", [0.5, 1.5, 2.5, 3.5], [1] * 4), Fleet("unequal", [0.5, 1.5, 3.5], [14, 5, 1])),
-    "flags": (Fleet("equal", [[], ["a"], ["b"], ["a", "b", "c", "d"]], [1, 1, 1, 1]),
-              Fleet("unequal", [[], ["a"], ["a", "b"]], [6, 3, 1])),
-    "set": (Fleet("equal", [["a", "d"], ["b", "e"], ["c", "f"], ["g", "h"]], [1] * 4),
-            Fleet("unequal", [[], ["a"], ["a", "b"]], [5, 3, 2])),
-    "tree": (Fleet("equal", _LEAVES, [1] * 5), Fleet("unequal", _LEAVES[:3], [6, 3, 1])),
-    "vector": (Fleet("equal", [[0.5, 0.5], [0.5, -0.5], [-0.5, 0.5], [-0.5, -0.5]], [1] * 4),
-               Fleet("unequal", [[0, 0], [1, 0], [0, -1]], [16, 3, 1])),
-}  # fmt: skip
 
 
-class Presence(NamedTuple):
-    """How devices come and go."""
-
-    name: str
-    shares: tuple[float, ...]
-    """How many of the devices are of each sort."""
-    chances: tuple[float, ...]
-    """The chance of a device of that sort to report in an epoch."""
-
-
-EVERY_DAY = Presence("every day", (1.0,), (1.0,))
-ON_AND_OFF = Presence("on and off", (0.3, 0.4, 0.3), (1.0, 0.6, 0.1))
-
-
-def asked(epsilon: str) -> list[Case]:
-    """Every kind by every mechanism that fits it, in every mode that it takes, with every fleet."""
-    found = []
-    for kind, tables in _TABLES.items():
-        for table in tables:
-            for mechanism in KINDS[kind].mechanisms:
-                for mode, keys in _MODES.items():
-                    text = _HEAD + f'kind = "{kind}"\nmechanism = "{mechanism}"\n{table}\n{keys}'
-                    try:
-                        metric = Collection.loads(text.format(epsilon=epsilon)).metrics["m"]
-                    except CollectionError:
-                        continue  # not every mechanism fits every table and mode
-                    unit = ", events" if "event" in table else ""
-                    name = f"{kind}{unit} by {mechanism}, {mode}"
-                    found += [Case(name, metric, fleet) for fleet in _FLEETS[kind]]
-    return found
+def keys_of(case: Case) -> Keys | None:
+    """Of texts the words of the fleet, and one that no device has: asked for, so that none are looked for."""
+    kind = case.metric.kind
+    if not isinstance(kind, Text):
+        return None
+    return {CANDIDATES: [*(word for word in map(kind.check, case.fleet.values) if kind.imprint(word)), "nobody"]}
 
 
 class Result(NamedTuple):
@@ -149,7 +56,8 @@ def measured(
     values = [value for value, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)]
     sampler = Sampler(case, presence)
     drawn = (sampler.epochs(sampler.kept(devices, generator), epochs, generator) for _ in range(samples))
-    answers = [windowed(case.metric, each, CONFIDENCE, Target.POPULATION).estimate for each in drawn]
+    asks, only = (CONFIDENCE, Target.POPULATION, keys_of(case)), PLAIN.get(case.metric.kind.name, ())
+    answers = [windowed(case.metric, each, *asks, only=only).estimate.told(only, ()) for each in drawn]
     rows = [each.by_id for each in answers]
     measures = {where: heading.measure for where, heading in zip(answers[0].ids, answers[0].headings, strict=True)}
     # How finely a distribution is told depends on how many have reported: those that are told every time.
@@ -164,167 +72,9 @@ def measured(
     return [Result(where.key, *own) for where, *own in every if measures[where] is not Measure.TOTAL]
 
 
-@dataclass(frozen=True)
-class _Fleet:
-    """What the devices of a population can keep, and what is sent of it."""
-
-    shares: _Floats
-    """How many of them keep each state."""
-    chances: _Floats
-    """For each state the chances of what one report is: of the payloads of all columns, or of all inputs."""
-
-
-class Sampler:
-    """Draws devices, and what they report."""
-
-    def __init__(self, case: Case, presence: Presence = EVERY_DAY) -> None:
-        self._metric, self._presence = case.metric, presence
-        self._mechanisms = [column.mechanism for column in case.metric.columns]
-        self._noisy = isinstance(self._mechanisms[0], Laplace | Gaussian | VectorLaplace | Codewords)
-        if self._noisy:
-            cells = cells_of(case)
-            self._inputs = twins.inputs(self._mechanisms[0], [chosen for _, chosen in cells])
-        self._fleet = _noisy(case, list(cells)) if self._noisy else _listed(case, self._mechanisms)
-
-    def kept(self, devices: int, generator: np.random.Generator) -> _Ints:
-        """How many of so many devices keep each state, and are of each sort."""
-        often = np.outer(self._fleet.shares / self._fleet.shares.sum(), self._presence.shares).ravel()
-        return generator.multinomial(devices, often).reshape(-1, len(self._presence.shares))
-
-    def epochs(self, kept: _Ints, epochs: int, generator: np.random.Generator) -> list[list[_Ints]]:
-        """The counters of every epoch."""
-        mechanisms, chances = self._mechanisms, self._fleet.chances
-        if self._noisy and self._metric.memoize:
-            return _remembered_noise(mechanisms[0], self._inputs, kept, epochs, self._presence, generator)
-        here = generator.binomial(kept, self._presence.chances, size=(epochs, *kept.shape)).sum(axis=2)
-        sizes = here.sum(axis=1)
-        drawn = generator.multinomial(here.sum(axis=0), chances).sum(axis=0)
-        if self._noisy:
-            return _epochs([_fresh_noise(mechanisms[0], self._inputs, drawn, generator)], [sizes], mechanisms)
-        ends = np.cumsum([len(payloads_of(each)) for each in mechanisms])[:-1]
-        sent = np.split(drawn, ends)
-        own = [sizes] if len(sent) == 1 else [generator.multinomial(each.sum(), sizes / sizes.sum()) for each in sent]
-        counters = [
-            each @ adds_of(mechanism, payloads_of(mechanism))
-            for each, mechanism in zip(sent, mechanisms, strict=True)
-        ]
-        return _epochs(counters, own, mechanisms)
-
-
-def _listed(case: Case, mechanisms: Sequence[Mechanism]) -> _Fleet:
-    """Of mechanisms whose payloads can be listed: states are values, or what is remembered in a column."""
-    starts = np.cumsum([0, *(len(payloads_of(each)) for each in mechanisms)])
-    total = sum(case.fleet.devices)
-
-    def sent(place: int, row: _Floats) -> _Floats:
-        chances = np.zeros(starts[-1])
-        chances[starts[place] : starts[place + 1]] = row
-        return chances
-
-    if not case.metric.memoize:
-        rows = [
-            sum(chance * sent(place, row_of(mechanisms[place], chosen)) for (place, chosen), chance in own.items())
-            for own in (cells_of(each) for each in _one_by_one(case))
-        ]
-        return _Fleet(np.array(case.fleet.devices) / total, _normal(np.array(rows)))
-    shares: dict[tuple[int, int], float] = {}
-    for (place, chosen), share in cells_of(case).items():
-        for number, chance in enumerate(row_of(mechanisms[place].first, chosen).tolist()):
-            shares[place, number] = shares.get((place, number), 0.0) + share * chance
-    rows = [sent(place, _again(mechanisms[place], number)) for place, number in shares]
-    return _Fleet(np.array(list(shares.values())), _normal(np.array(rows)))
-
-
-def _one_by_one(case: Case) -> Iterator[Case]:
-    """The case with a fleet for each value."""
-    return (replace(case, fleet=Fleet("one", [value], [1])) for value in case.fleet.values)
-
-
-def _again(mechanism: Mechanism, number: int) -> _Floats:
-    """The chances of the payloads when what is remembered is sent."""
-    kept = payloads_of(mechanism.first)[number]
-    return np.array([float(mechanism.renewed(payload, kept)) for payload in payloads_of(mechanism)])
-
-
-def _normal(rows: _Floats) -> _Floats:
-    normal: _Floats = rows / rows.sum(axis=1, keepdims=True)
-    return normal
-
-
-def _noisy(case: Case, inputs: Sequence[tuple[int, int]]) -> _Fleet:
-    """Of mechanisms that add noise: states are values; where their noise is remembered, inputs."""
-    if case.metric.memoize:
-        return _Fleet(np.array(list(cells_of(case).values())), np.eye(len(inputs)))
-    rows = [[cells_of(each).get(one, 0.0) for one in inputs] for each in _one_by_one(case)]
-    return _Fleet(np.array(case.fleet.devices, dtype=np.float64), _normal(np.array(rows)))
-
-
-def _fresh_noise(mechanism: Any, inputs: _Ints, sent: _Ints, generator: np.random.Generator) -> _Ints:
-    """The counters of so many reports of each input."""
-    entries: Any = inputs.reshape(len(sent), -1) - (mechanism.lowest if isinstance(mechanism, Laplace) else 0)
-    v = mechanism.variance
-    if isinstance(mechanism, Codewords):
-        entries, v = moments(mechanism, entries)
-    often = sent[:, np.newaxis]
-    in_squares = v + 5 * v * v if isinstance(mechanism, Laplace | VectorLaplace) else 2 * v * v
-    noise = np.rint(generator.normal(0, np.sqrt(v * often), entries.shape)).astype(np.int64)
-    squared = generator.normal(often * v, np.sqrt(in_squares * often), entries.shape).astype(np.int64)
-    totals = (often * entries + noise).sum(axis=0).astype(np.int64)
-    squares = (often * entries**2 + 2 * entries * noise + squared).sum(axis=0).astype(np.int64)
-    return _counters(mechanism, sent.sum(), totals, squares)
-
-
-def _counters(mechanism: Mechanism, reports: int, totals: _Ints, squares: _Ints) -> _Ints:
-    limbs = [squares] if isinstance(mechanism, Codewords) else [squares & _LIMB, squares >> 32]
-    return np.concatenate([[reports], totals, *limbs])
-
-
-def _remembered_noise(
-    mechanism: Mechanism, inputs: Any, kept: _Ints, epochs: int, presence: Presence, generator: np.random.Generator
-) -> list[list[_Ints]]:
-    """Device by device: what each says in all of its epochs."""
-    which = np.repeat(np.arange(len(kept)), kept.sum(axis=1))
-    chances = np.concatenate([np.repeat(presence.chances, own) for own in kept])
-    here = generator.random((epochs, len(which))) < chances
-    if isinstance(mechanism, Codewords):
-        sent = named(mechanism, inputs[which], generator)
-    else:
-        sent = twins.draw(mechanism, inputs[which], generator)
-    if isinstance(mechanism, Laplace):  # what ingest counts for a payload
-        sent = np.array([mechanism.level(payload) - mechanism.lowest for payload in mechanism.payloads()])[sent]
-    entries = sent.view("<i4").astype(np.int64) if sent.dtype == np.uint8 else sent.reshape(len(sent), -1)
-    if isinstance(mechanism.shape, Integers) and mechanism.shape.gap:  # and for an entry
-        inner = mechanism.shape.bound - 2
-        entries += mechanism.shape.gap * ((entries > inner).astype(np.int64) - (entries < -inner))
-    often = here.sum(axis=0)
-    totals, squares = often @ entries, often @ entries**2
-    return _epochs([_counters(mechanism, often.sum(), totals, squares)], [here.sum(axis=1)], [mechanism])
-
-
-def _epochs(counters: Sequence[_Ints], sizes: Sequence[_Ints], mechanisms: Sequence[Mechanism]) -> list[list[_Ints]]:
-    """Epochs of these sizes that add up to these counters: which report is in which makes no difference."""
-    columns = [
-        _in_turn(own, size) if isinstance(mechanism.shape, Symbol) else _all_in_one(own, size)
-        for own, size, mechanism in zip(counters, sizes, mechanisms, strict=True)
-    ]
-    return [list(epoch) for epoch in zip(*columns, strict=True)]
-
-
-def _in_turn(counts: _Ints, sizes: _Ints) -> _Ints:
-    ends, starts = np.cumsum(sizes)[:, np.newaxis], (np.cumsum(sizes) - sizes)[:, np.newaxis]
-    upto = np.concatenate([[0], np.cumsum(counts)])
-    parts: _Ints = np.diff(np.clip(upto, starts, ends), axis=1)
-    return parts
-
-
-def _all_in_one(counters: _Ints, sizes: _Ints) -> _Ints:
-    epochs = np.zeros((len(sizes), len(counters)), dtype=np.int64)
-    epochs[0] = counters
-    epochs[:, 0] = sizes
-    return epochs
-
-
 SAMPLES, AGAIN = 40, 1_000
+_EPOCHS_OF_WORDS, _FEWER_OF_WORDS = 30, 4
+"""A text has 300,000 counters an epoch: so many epochs at the most, and so many times fewer samples."""
 Window = tuple[str, int, int, Presence]
 """An epsilon, the number of devices and of epochs, and how devices come and go."""
 WINDOWS: list[Window] = [
@@ -335,20 +85,28 @@ WINDOWS: list[Window] = [
 ]
 
 
-def survey(samples: int, again: int) -> Iterator[dict[str, Any]]:
+def surveyed(window: Window, names: Sequence[str] = ("",)) -> list[Case]:
+    """What is measured in a window, of metrics whose names begin so."""
+    every = [case for case in asked(window[0]) if case.name.startswith(tuple(names))]
+    return [case for case in every if not isinstance(case.metric.kind, Text) or window[2] <= _EPOCHS_OF_WORDS]
+
+
+def survey(samples: int, again: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Every case in every window, by its name; those that hold least often once more, in other samples."""
     found: dict[tuple[str, int], list[tuple[float, Case, Window, list[Result]]]] = {}
     for window in WINDOWS:
         print(window, file=sys.stderr, flush=True)
-        for case in asked(window[0]):
-            rows = measured(case, *window[1:3], samples, window[3], np.random.default_rng(samples))
+        for case in surveyed(window, names):
+            often = samples // _FEWER_OF_WORDS if isinstance(case.metric.kind, Text) else samples
+            rows = measured(case, *window[1:3], often, window[3], np.random.default_rng(samples))
             least = float(np.mean([row.covered for row in rows]))
             found.setdefault((case.name, window[1]), []).append((least, case, window, rows))
     for (name, devices), own in found.items():
         print(name, devices, file=sys.stderr, flush=True)
         rows = [row for *_, rows in own for row in rows]
         _, case, window, _ = min(own, key=lambda each: each[0])
-        worst = measured(case, *window[1:3], again, window[3], np.random.default_rng(again))
+        more = again // (2 * _FEWER_OF_WORDS) if isinstance(case.metric.kind, Text) else again
+        worst = measured(case, *window[1:3], more, window[3], np.random.default_rng(again))
         mean = [row for row in rows if row.key != DEVIATION]
         yield {
             "name": name,
@@ -367,24 +125,28 @@ INTRODUCTION = f"""\
 
 Made by `.venv/bin/python -m tools.window_coverage`. The same devices report in every epoch and keep their values: in
 7, 30 and 90 epochs all of them every day, and in 30 epochs on and off (30% of the devices every day, 40% in six of
-ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts.
+ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts. Of texts it is
+in {_EPOCHS_OF_WORDS} epochs at the most, and words that are asked for; of joints cells and marginals.
 
 *Fresh* answers are randomised anew in every epoch, *remembered* ones are sent as they are remembered, *renewed* ones
 are remembered and randomised once more at the same epsilon.
 
 - **rows**: how often 95% intervals hold the truth about the population, on average over all of this.
 - **worst row**: in the window where intervals held least often, the row of which they hold least often, measured
-  again in {AGAIN:,} other samples: each to within 1.4%, nineteen times out of twenty, and the least of up to eight.
+  again in {AGAIN:,} other samples (of texts in {AGAIN // (2 * _FEWER_OF_WORDS)}): each to within 1.4% (of texts 4%),
+  nineteen times out of twenty, and the least of up to eight.
 - **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held, and its worst row (each in fewer samples).
 """
 
 
-def page(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]) -> str:
-    """The part of the page."""
+def page(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], stands: str) -> str:
+    """The part of the page; of metrics that were not measured what stands there."""
     head = ["metric", "devices", "rows", "worst row", "width", "before", "held", "worst held"]
     lines = [INTRODUCTION, "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    rows = (line for line in stands.splitlines() if line.startswith("| ") and not line.startswith("| metric"))
+    told = {tuple(cell.strip() for cell in row.split("|")[1:3]): row for row in rows}
     earlier = {(each["name"], each["devices"]): each for each in before}
     for each in now:
         cells = [each["name"], f"{each['devices']:,}", *_told(each), f"{each['width']:.2f}"]
@@ -392,8 +154,8 @@ def page(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]) -> str
         if old:
             wider = np.mean(np.array(each["widths"]) / np.array(old["widths"]))
             cells += [f"{wider:.2f}", *_told(old)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        told[cells[0], cells[1]] = "| " + " | ".join(cells) + " |"
+    return "\n".join([*lines, *told.values()]) + "\n"
 
 
 def _told(found: dict[str, Any]) -> tuple[str, str]:
@@ -407,13 +169,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--page", type=Path, nargs="+")
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--again", type=int, default=AGAIN)
+    parser.add_argument("--metrics", nargs="+", default=[""])
     options = parser.parse_args(arguments)
     if options.save:
-        options.save.write_text(json.dumps(list(survey(options.samples, options.again))), encoding="utf-8")
+        found = list(survey(options.samples, options.again, options.metrics))
+        options.save.write_text(json.dumps(found), encoding="utf-8")
     if options.page:
         now, before = ([*map(json.loads, (path.read_text(encoding="utf-8") for path in options.page)), []])[:2]
-        start = PAGE.read_text(encoding="utf-8").partition(HEADING)[0].rstrip("\n")
-        PAGE.write_text(f"{start}\n\n{page(now, before)}", encoding="utf-8")
+        start, _, stands = PAGE.read_text(encoding="utf-8").partition(HEADING)
+        PAGE.write_text(f"{start.rstrip()}\n\n{page(now, before, stands)}", encoding="utf-8")
     return 0
 
 

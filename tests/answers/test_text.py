@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deniable.kinds import Text
-from deniable_aggregator.analysis.comparison import compared
+from deniable_aggregator.analysis.comparison import against, compared
 from deniable_aggregator.analysis.weighting import weighted
 from deniable_aggregator.answers import CANDIDATES, SHARES, Keys, RowId, answer
 from deniable_aggregator.planning.simulate import simulate
@@ -31,6 +31,14 @@ def sharing(word: str) -> list[str]:
 
 
 WORDS = sharing("hello")
+
+
+def test_the_most_frequent_word_comes_first() -> None:
+    """Of what is found in an answer, whichever it is."""
+    assert [[row.key for row in answer(METRIC, own).series[0].rows] for own in (COUNTERS, TURNED)] == [
+        ["hello", "other"],
+        ["other", "hello"],
+    ]
 
 
 @pytest.mark.parametrize("only", [(), (CANDIDATES,), ("too long",)], ids=["all", "candidates", "too long"])
@@ -64,6 +72,15 @@ def test_words_of_two_answers_are_put_side_by_side() -> None:
     for word, change in {"hello": -0.4, "other": 0.4}.items():
         own = changes[RowId(SHARES, word)]
         assert own.low < change < own.high
+
+
+def test_a_word_has_come_where_it_is_found_after_and_was_not_before() -> None:
+    """That it is more frequent than it was is another question; what a baseline has was never looked for."""
+    few = simulate(METRIC, ["hello"] * 20_000, np.random.default_rng(4))
+    changes = compared(METRIC, [few], [COUNTERS]).by_id
+    assert {where.key for where, own in changes.items() if own.came} == {"other"}
+    assert not any(own.came for own in compared(METRIC, [COUNTERS], [few]).by_id.values())
+    assert not any(own.came for own in against(METRIC, {RowId(SHARES, "other"): 0.1}, [COUNTERS]).by_id.values())
 
 
 def test_words_that_are_found_in_any_stratum_are_weighted() -> None:

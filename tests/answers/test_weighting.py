@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from tools.fleets import Case, Fleet
-from tools.window_coverage import Sampler, asked
+from tools.window_samples import Sampler, asked
 
 from deniable_aggregator.analysis.catalog import NotKnownError
 from deniable_aggregator.analysis.weighting import checked, weighted

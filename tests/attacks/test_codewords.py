@@ -22,6 +22,7 @@ from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.store import EpochKey
 from support.aggregator_server import EPOCH, request, rows, serving
 from support.asked import asked
+from support.waiting import PATIENCE, until
 
 LONG = Layout("long", 21, 86400, 3, (("v", Codeword(4096, 256, 1 << 40)), ("s", Symbol(3))))
 BATCHES = 12
@@ -41,6 +42,32 @@ def test_a_flush_makes_no_more_of_codewords_than_is_sent_of_vectors(tmp_path: Pa
             batches = [request((0, number), collection_digest=LONG.digest) for number in range(BATCHES)]
             await asyncio.gather(*map(client.submit, batches))
             assert server.stats.flushes >= 1 + BATCHES / 3
+
+    asyncio.run(flood())
+
+
+@pytest.mark.parametrize(("segments", "flushes"), [(1, 1), (24, 3)])
+def test_what_a_flush_opens_for_codewords_is_bounded(tmp_path: Path, segments: int, flushes: int) -> None:
+    """Of batches of as many segments as there are few make a flush, here eight of 131 kB in a megabyte: entries of
+    each lie in memory until they are stored. Batches of one segment are flushed together, as many as there are.
+
+    It was one flush in any case: at its usual size 256 segments, and 200 MB.
+    """
+    spread = Layout("spread", 23, 86400, 24, LONG.columns)
+
+    async def flood() -> None:
+        settings = FlushSettings(interval=10 * PATIENCE, most_bytes=1 << 20)
+        async with serving(tmp_path, spread, flush=settings) as (server, client):
+            await client.submit(request((1, 0), collection_digest=spread.digest))
+            batches = [
+                request((0, number), collection_digest=spread.digest, segment=number % segments)
+                for number in range(24)
+            ]
+            told = asyncio.gather(*map(client.submit, batches))
+            await until(lambda: told.done() or server.stats.waiting == len(batches))
+            await server.drain()
+            await told
+            assert server.stats.flushes == 1 + flushes
 
     asyncio.run(flood())
 

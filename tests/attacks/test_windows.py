@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom
-from tools.window_coverage import EVERY_DAY, ON_AND_OFF, WINDOWS, Presence, Window, asked, measured
+from tools.window_coverage import WINDOWS, Window, measured, surveyed
+from tools.window_samples import EVERY_DAY, ON_AND_OFF, Presence, asked
 
 from deniable.kinds import KINDS
 
@@ -26,17 +27,9 @@ has a quarter for rounding, which they do not have. Intervals then hold 50%, 26%
 
 
 def test_every_kind_and_mechanism_is_asked() -> None:
-    """The list of cases is made of the registries: what fits one of its kind's tables is in it, in all modes.
-
-    Windows of joints are in `statistics/test_joints.py`; a row of a text is of one count, as a category's.
-    """
+    """The list of cases is made of the registries: what fits one of its kind's tables is in it, in all modes."""
     found = {(case.metric.kind.name, case.name.split(" by ")[1].split(",")[0]) for case in asked("1")}
-    assert found >= {
-        (name, mechanism)
-        for name, kind in KINDS.items()
-        if name not in {"joint", "text"}
-        for mechanism in kind.mechanisms
-    }
+    assert found >= {(name, mechanism) for name, kind in KINDS.items() for mechanism in kind.mechanisms}
     modes = {case.name.rsplit(", ", 1)[1] for case in asked("1")}
     assert modes == {"fresh", "remembered", "renewed"}
 
@@ -73,6 +66,6 @@ def test_windows_of_every_kind_hold(window: Window) -> None:
     400 samples of some 400 rows in 24 windows: if each is held 94% of the time, all false alarms together have a
     probability below 1e-6. A row that is held 84% of the time fails with a chance of 97%.
     """
-    for case in asked(window[0]):
+    for case in surveyed(window):
         for row in measured(case, *window[1:3], LONG, window[3], np.random.default_rng(15)):
             assert binom.cdf(round(row.covered * LONG), LONG, 0.94) > 1e-10, (str(case), row)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tools.window_coverage import asked
+from tools.window_samples import asked
 
 from deniable import Metric
 from deniable.mechanisms import Memoized, RandomizedResponse

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -67,6 +68,59 @@ def test_check_says_what_else_could_ask() -> None:
     assert re.search(r"- browser: subset_selection 1 times, projective_geometry 1\.\d+ times", shown)
     assert re.search(r"- session_minutes: one_bit 1\.\d+ times, laplace \d\.\d+ times", shown)
     assert "- dark_mode" not in shown
+
+
+def test_check_says_how_certain_answers_will_be() -> None:
+    """A line a row, with its unit, by the devices that are named; and how each metric is reduced."""
+    shown = told("check", EDITOR, "--devices", "10000").stdout
+    assert re.search(r"^session_minutes +number +hybrid +sum +1 ", shown, re.MULTILINE)
+    assert re.search(r"^crashed +boolean +randomized_response +any +ln 3 ", shown, re.MULTILINE)
+    assert "\nWhat 10,000 devices tell, whose values are spread evenly: half of a 95% interval.\n" in shown
+    assert re.search(r"^dark_mode: yes +±2\.1\d points$", shown, re.MULTILINE)
+    assert re.search(r"^browser: shares, each of 5 +±3\.\d\d points$", shown, re.MULTILINE)
+    assert re.search(r"^session_minutes: mean +±9\.\d\d minutes$", shown, re.MULTILINE)
+    assert re.search(r"^session_minutes: total +±9\d,\d{3} minutes$", shown, re.MULTILINE)
+    assert "half of a 95% interval" not in told("check", EDITOR).stdout
+
+
+def test_check_takes_a_truth(tmp_path: Path) -> None:
+    """Where all devices have the same, a mean is told better than of values that are spread."""
+    truth = tmp_path / "truth.toml"
+    truth.write_text(TRUTH.replace("[10, 30]", "[240]"))
+    lines = [
+        next(
+            line
+            for line in told("check", EDITOR, "--devices", "100000", *more).stdout.splitlines()
+            if "minutes: mean" in line
+        )
+        for more in ((), ("--truth", truth))
+    ]
+    evenly, alike = (float(re.findall(r"±([\d.]+) minutes", line)[0]) for line in lines)
+    assert alike < 0.99 * evenly
+    refused = told("check", EDITOR, "--truth", truth)
+    assert (refused.returncode, refused.stderr) == (
+        2, "deniable: --truth goes with --devices N: how many devices have it\n",
+    )  # fmt: skip
+
+
+def test_check_is_for_programs_and_for_gates(tmp_path: Path) -> None:
+    """`--json` has all that is told; with `--strict` it ends with 1 where anything is unwise, and says the same."""
+    told_all = told("check", EDITOR, "--devices", "1000", "--json")
+    found = json.loads(told_all.stdout)
+    assert {own["name"]: own["reduce"] for own in found["metrics"]} == {
+        "browser": "last", "crashed": "any", "dark_mode": "last", "session_minutes": "sum",
+    }  # fmt: skip
+    assert {own["name"]: len(own["widths"]) for own in found["metrics"]} == {
+        "browser": 5, "crashed": 1, "dark_mode": 1, "session_minutes": 3,
+    }  # fmt: skip
+    assert found["findings"] == [
+        "no lifetime budget: a device that reports for years spends without end; consider [budget] lifetime"
+    ]
+    strict = told("check", EDITOR, "--devices", "1000", "--json", "--strict")
+    assert (strict.returncode, strict.stdout, told_all.returncode) == (1, told_all.stdout, 0)
+    wise = tmp_path / "metrics.toml"
+    wise.write_text(EDITOR.read_text().replace("epoch = 6.0", "epoch = 6.0\nlifetime = 2000"))
+    assert told("check", wise, "--strict").returncode == 0
 
 
 @pytest.mark.parametrize("fast", ["--fast", "--no-fast"])

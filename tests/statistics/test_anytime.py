@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 from tools.anytime_coverage import FLEETS, Fleet, missed
-from tools.window_coverage import Sampler, asked
+from tools.window_samples import Sampler, asked
 
 from deniable_aggregator.analysis.anytime import LOOKS, Looks, anytime, at_one, growing, held_at, level, times
 from deniable_aggregator.analysis.comparison import against, compared

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tools.fleets import Case, Fleet
-from tools.window_coverage import Sampler
+from tools.window_samples import Sampler
 
 from deniable import Metric
 from deniable.kinds import Distribution

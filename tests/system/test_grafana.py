@@ -19,9 +19,9 @@ DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 
 
 def test_dashboards_are_what_their_code_writes() -> None:
-    """`tools/dashboards.py` would write the very files that are checked in."""
+    """`tools.dashboards` would write the very files that are checked in."""
     checked = subprocess.run(
-        [sys.executable, ROOT / "tools" / "dashboards.py", "--check"], capture_output=True, text=True
+        [sys.executable, "-m", "tools.dashboards", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert checked.returncode == 0, checked.stderr
 

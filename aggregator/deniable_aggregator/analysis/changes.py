@@ -2,6 +2,8 @@
 
 words:
   before   what is compared with: by default as many epochs as the window has, right before it
+  new      of a word: found in the window and not in the one before, which has as many epochs, and more frequent by
+           more than noise explains
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import Looks
@@ -23,7 +26,7 @@ from deniable_aggregator.analysis.remembered import state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.answers import Measure, RowId, headings
 
-__all__ = ["RATE", "SIDES_TIMES", "Before", "Changed", "Found", "changes", "sides_of"]
+__all__ = ["RATE", "SIDES_TIMES", "Before", "Changed", "Found", "Marked", "changes", "sides_of"]
 
 SIDES_TIMES = 4
 """What is to be known of a side takes as much as so many estimates of it, at the most."""
@@ -45,6 +48,17 @@ class Before:
     """Instead of all that, numbers that are known without an error; without a series they are of the first."""
 
 
+class Marked(NamedTuple):
+    """A change, and what it is called at the false discovery rate."""
+
+    change: Change
+    """The change."""
+    found: bool
+    """Whether it is found."""
+    new: bool
+    """Whether it is of a word that is new; then it is found, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changed:
     """A comparison, and what it is about."""
@@ -56,8 +70,8 @@ class Changed:
     segments: tuple[Mapping[str, str], Mapping[str, str]]
     """Before and after."""
     comparison: Comparison
-    rows: tuple[tuple[tuple[Change, bool], ...], ...]
-    """Of each series the changes that were asked for, and whether each is found."""
+    rows: tuple[tuple[Marked, ...], ...]
+    """Of each series the changes that were asked for, and what each is called."""
     fixed: bool
     """Whether it is compared with a baseline."""
     looks: Looks
@@ -203,32 +217,39 @@ async def _made(make: Callable[[], Comparison], metric: Metric, epochs: int, tur
 
 
 def _found(told: Sequence[Changed], most: int, rate: float) -> Found:
-    """What is found among all rows but totals: these change with the number of reports, whatever devices say."""
+    """What is found among all rows but totals: these change with the number of reports, whatever devices say. And
+    which words are new: those that are found where all others are said to be no change. Chances that are greater than
+    they are keep the rate, so that of the words that are called new as few are none."""
     rows = [
-        (heading.measure is Measure.TOTAL, change)
+        (heading.measure is Measure.TOTAL, change, change.came and change.value > 0 and _follows(own))
         for own in told
         for heading, changes in own.comparison.series
         for change in changes
     ]
-    chances = [math.nan if total else change.p_value for total, change in rows]
-    flags = iter(found(chances, rate))
+    chances = [math.nan if total else change.p_value for total, change, _ in rows]
+    grown = [max(chance, float(not came)) for chance, (_, _, came) in zip(chances, rows, strict=True)]
+    marks = iter([Marked(change, *own) for (_, change, _), *own in zip(rows, found(chances, rate), found(grown, rate),
+                                                                       strict=True)])  # fmt: skip
     marked = [
-        replace(
-            own,
-            rows=tuple(_most([(change, next(flags)) for change in rows], most) for _, rows in own.comparison.series),
-        )
+        replace(own, rows=tuple(_most([next(marks) for _ in changes], most) for _, changes in own.comparison.series))
         for own in told
     ]
     return Found(marked, rate, sum(not math.isnan(each) for each in chances))
 
 
-def _most(rows: list[tuple[Change, bool]], most: int) -> tuple[tuple[Change, bool], ...]:
-    """All, or those that differ most certainly."""
+def _follows(own: Changed) -> bool:
+    """Whether it is compared with an earlier window of as many epochs, of the same segment."""
+    (before, after), (one, other) = own.windows, own.segments
+    return not own.fixed and before.stop <= after.start and len(before) == len(after) and dict(one) == dict(other)
+
+
+def _most(rows: list[Marked], most: int) -> tuple[Marked, ...]:
+    """All, or what is new, and then those that differ most certainly."""
     if not most or len(rows) <= most:
         return tuple(rows)
 
-    def certain(row: tuple[Change, bool]) -> tuple[bool, float, float]:
-        chance = row[0].p_value
-        return math.isnan(chance), chance, -abs(row[0].value)
+    def certain(row: Marked) -> tuple[bool, bool, float, float]:
+        chance = row.change.p_value
+        return not row.new, math.isnan(chance), chance, -abs(row.change.value)
 
     return tuple(sorted(rows, key=certain)[:most])

@@ -6,6 +6,7 @@ words:
   ratio       after over before, where before is known to be above 0
   baseline    numbers that are known without an error, in place of the side before
   kept        what a device brings along to both sides: its value, and remembered noise
+  came        of rows that follow the reports, as words do: found after, and not before
 
 **Independent sides.** The interval of a difference takes its reach from those of both sides: down from the reach
 down of after and up of before, squared and added (Zou and Donner, 2008). So it is as good as theirs, also where few
@@ -37,7 +38,7 @@ reported no values are sampled, and only noise counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ from deniable import Metric
 from deniable_aggregator.analysis.anytime import Held, Looks, held_at
 from deniable_aggregator.analysis.sides import Side, exactly, quantile, side
 from deniable_aggregator.analysis.windows import Counters, Windowed, keys_of
-from deniable_aggregator.answers import Heading, Measure, Row, RowId, Target
+from deniable_aggregator.answers import Estimate, Heading, Keys, Measure, Row, RowId, Target
 
 __all__ = ["OTHERS", "UNKNOWN", "Change", "Comparison", "Devices", "against", "compared"]
 
@@ -101,6 +102,9 @@ class Change:
     """Upper end of its interval."""
     p_value: float
     """How often so large a difference, or a larger one, would come out if there were none."""
+    came: bool = False
+    """Whether it is of a row that is found after and was not before, as a word may be. That alone says little: what
+    is just frequent enough to be found is found every other time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +143,10 @@ def compared(
     target: Target = Target.POPULATION,
     devices: Devices = UNKNOWN,
     looks: Looks = Looks.ONE,
+    keys: Keys | None = None,
 ) -> Comparison:
     """How the answer of each epoch's counters differs from that of other ones; with intervals and p-values that hold
-    at one look, or at a year of looks at whatever windows.
+    at one look, or at a year of looks at whatever windows. Of rows that are found on any side, or of these `keys`.
 
     A ValueError where windows grow on both sides: nothing is known of how two sequences go together.
     """
@@ -149,11 +154,18 @@ def compared(
         raise ValueError("growing windows are compared with a baseline; two windows hold at a year of looks at any")
     held = held_at(metric, after, confidence, target, looks)
     asked = held.confidence, target
-    one, other = side(metric, before, *asked), side(metric, after, *asked)
+    one, other = side(metric, before, *asked, keys), side(metric, after, *asked, keys)
+    came = _found(other.estimate) - _found(one.estimate)
     if one.estimate.ids != other.estimate.ids:  # rows that were found on one side are asked for on the other
         keys = keys_of([one.estimate, other.estimate])
         one, other = side(metric, before, *asked, keys), side(metric, after, *asked, keys)
-    return _comparison(one, other, devices).claiming(confidence, held)
+    return _comparison(one, other, devices, came).claiming(confidence, held)
+
+
+def _found(estimate: Estimate) -> set[RowId]:
+    """The rows that follow the reports, as words do."""
+    own = (series for series in estimate.series if series.least is not None)
+    return {RowId(series.heading.name, row.key) for series in own for row in series.rows}
 
 
 def against(
@@ -184,7 +196,7 @@ def against(
     return Comparison(whole.before, whole.after, asked, OTHERS).claiming(confidence, held)
 
 
-def _comparison(before: Side, after: Side, devices: Devices) -> Comparison:
+def _comparison(before: Side, after: Side, devices: Devices, came: Collection[RowId] = ()) -> Comparison:
     """From both sides, which have the same rows."""
     together, z = _together(before, after, devices), quantile(after.estimate.confidence)
     pairs = zip(before.estimate.rows, after.estimate.rows, after.estimate.headings, strict=True)
@@ -194,7 +206,8 @@ def _comparison(before: Side, after: Side, devices: Devices) -> Comparison:
             for place, own in enumerate(pairs)
         ]
     )
-    series = [(own.heading, tuple(next(changes) for _ in own.rows)) for own in after.estimate.series]
+    rows = iter([replace(own, came=where in came) for own, where in zip(changes, after.estimate.ids, strict=True)])
+    series = [(own.heading, tuple(next(rows) for _ in own.rows)) for own in after.estimate.series]
     told = tuple(own for own in series if not own[0].chance)  # no p-value is more or less so than another one
     return Comparison(before.windowed, after.windowed, told, devices)
 
@@ -227,6 +240,9 @@ def _part(squares: _Floats, part: _Floats) -> _Floats:
     return parts
 
 
+_NOTHING = (math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)
+
+
 class _Pair(NamedTuple):
     """A row on both sides, with the squares of its reaches and of those of the difference, down and up."""
 
@@ -252,7 +268,7 @@ def _change(pair: _Pair, z: float) -> Change:
     before, after = pair.before, pair.after
     value = after.value - before.value
     if math.isnan(value):
-        return Change(after.key, before, after, *[math.nan] * 8)
+        return Change(after.key, before, after, *_NOTHING)
     down, up = np.sqrt(pair.together).tolist()
     square = before.std_error**2 + after.std_error**2 + float(pair.common.mean()) / z**2
     chance = _p_value(abs(value), down if value > 0 else up, z)

@@ -40,16 +40,20 @@ from deniable_aggregator.estimators import (
     seen_from,
 )
 
-__all__ = ["CANDIDATES", "MOST_WORDS", "TextRoom", "read", "word_key"]
+__all__ = ["CANDIDATES", "FOUND", "LONG", "MOST_WORDS", "TextRoom", "read", "word_key"]
 
 _Floats = NDArray[np.float64]
 
 CANDIDATES = "candidates"
 """The series of words that are asked for."""
-_LONG = "too long"
+FOUND = "found"
+"""The series of how much of the fleet the words cover that are found."""
+LONG = "too long"
+"""The series of words that are too long, and the key of its row."""
+_ANY = "any found word"
 MOST_WORDS = 500
 """Of those that are found the most frequent are told."""
-_HEADINGS = tuple(Heading(name, Measure.SHARE) for name in (SHARES, _LONG, CANDIDATES))
+_HEADINGS = tuple(Heading(name, Measure.SHARE) for name in (SHARES, FOUND, LONG, CANDIDATES))
 _TYPICAL = (4, 8, 16)
 """Letters of words of which is said how frequent they must be to be found."""
 _MIDDLE = 8
@@ -63,7 +67,7 @@ _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
 class TextRoom(Room):
-    """The words that are found, how many are too long, and those that are asked for."""
+    """The words that are found, how many devices have one of them, how many are too long, and those asked for."""
 
     kind = Text
     view = "text"
@@ -80,7 +84,7 @@ class TextRoom(Room):
     def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
         """With the words that are found, the most frequent first."""
         cells = _cells(metric, counters)
-        found = _estimate(metric, Listed(cells, self._found(metric, cells)), (), confidence, target)
+        found = _estimate(metric, Listed(cells, self._found(metric, cells)), {FOUND: [_ANY]}, confidence, target)
         words, *others = found.series
         return replace(found, series=(replace(words, rows=tuple(sorted(words.rows, key=by_size))), *others))
 
@@ -88,7 +92,7 @@ class TextRoom(Room):
         self, metric: Metric, names: Collection[str], counters: Counters, confidence: float, target: Target
     ) -> Estimate:
         """Without looking for words that are not told, unless they are frequent."""
-        if SHARES in names:
+        if {SHARES, FOUND} & set(names):
             return self.answer(metric, counters, confidence, target)
         return self.again(metric, {}, counters, confidence, target)
 
@@ -100,7 +104,7 @@ class TextRoom(Room):
         told = {each.cells for each in found}
         besides = [each for each in frequent(cells, kind.code, kind.is_word) if each.cells not in told]
         listed = Listed(cells, found, besides)
-        return _estimate(metric, listed, keys.get(CANDIDATES, ()), confidence, target)
+        return _estimate(metric, listed, keys, confidence, target)
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
         """Any word; of those that are too long nothing is known of each."""
@@ -115,8 +119,8 @@ class TextRoom(Room):
         return _Known(_kind(metric), values)
 
     def row_count(self, metric: Metric) -> int:  # noqa: ARG002
-        """The words that are told, and those that are too long."""
-        return MOST_WORDS + 1
+        """The words that are told, all of them, and those that are too long."""
+        return MOST_WORDS + 2
 
     def effort(self, metric: Metric) -> int:
         """Columns, whose counters are only looked through, and frequent words."""
@@ -127,7 +131,13 @@ class TextRoom(Room):
     ) -> NDArray[np.float64]:
         """What of the variance of each row is of what devices keep: their words, whatever groups they draw."""
         own = _cells(metric, counters).frequencies(_places(_kind(metric), pooled.ids))
-        return own.shared(spread[0], pooled.confidence, pooled.target)
+        parts = own.shared(spread[0], pooled.confidence, pooled.target)
+        for place, (where, row) in enumerate(pooled.by_id.items()):
+            if where.series == FOUND:
+                # Whether a device has one of some words is sampled, whatever the variance of the words' sum besides.
+                whole = row.std_error**2 * max(pooled.reports, 1)
+                parts[:, place] = min(varying(row, 0.0, 1.0) / whole, 1.0) if whole > 0 else 1.0
+        return parts
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """As much as bits that occur so often."""
@@ -148,15 +158,16 @@ class TextRoom(Room):
         return found
 
 
-def _estimate(
-    metric: Metric, listed: Listed, candidates: Sequence[str], confidence: float, target: Target
-) -> Estimate:
-    reports = listed.cells.all
+def _estimate(metric: Metric, listed: Listed, keys: Keys, confidence: float, target: Target) -> Estimate:
+    """With the rows besides the words and those that are too long that `keys` asks for."""
+    reports, candidates = listed.cells.all, keys.get(CANDIDATES, ())
     if reports:
         rows = _rows(metric, listed, candidates, confidence, target)
     else:
-        rows = {_LONG: [_unknown(_LONG)], CANDIDATES: [_unknown(key) for key in candidates]}
+        rows = {LONG: [_unknown(LONG)], CANDIDATES: [_unknown(key) for key in candidates], FOUND: [_unknown(_ANY)]}
         rows[SHARES] = [_unknown(word_key(each.word)) for each in listed.found]
+    if not keys.get(FOUND):
+        rows[FOUND] = []
     least = _least(_kind(metric), listed.cells, _MIDDLE) if reports else 1.0
     series = tuple(
         Series(heading, tuple(rows[heading.name]), min(least, 1.0) if heading.name == SHARES else None)
@@ -174,7 +185,9 @@ def _rows(
     own = cells.frequencies(listed.rows)
     keys = [word_key(each.word) for each in listed.found]
     told = {SHARES: _told(keys, value, low, high, own.std_errors(target))}
-    told[_LONG] = list(share_rows([_LONG], listed.long, confidence, target))
+    errors = float(np.hypot.reduce(own.std_errors(target)))
+    told[FOUND] = [Row(_ANY, *listed.together(confidence, target is Target.REPORTING), errors)]
+    told[LONG] = list(share_rows([LONG], listed.long, confidence, target))
     others = _places(kind, [RowId(CANDIDATES, key) for key in candidates])
     plain, shift = cells.frequencies(others), listed.shift(others)
     lows, highs = plain.intervals(confidence, target)
@@ -200,14 +213,12 @@ def _unknown(key: str) -> Row:
 
 
 def _note(kind: Text, listed: Listed) -> str:
-    """How much of the fleet has one of the words that are found, and from which share on words are found."""
-    total = float(listed.solved.clip(0).sum())
+    """How many of the words that are found may be false, and from which share on words are found."""
     shares = [_least(kind, listed.cells, letters) for letters in _TYPICAL]
     told = [f"{share:.2%}" if share < 1 else "more than all devices" for share in shares]
     return (
-        f"the words that are found are those of about {total:.1%} of the devices, and one "
-        f"in {1 / FALSE:.0f} of them may be false; words of {_listed(_TYPICAL)} letters are found nearly always "
-        f"where {_listed(told)} of the devices have them"
+        f"one in {1 / FALSE:.0f} of the words that are found may be false; words of {_listed(_TYPICAL)} letters are "
+        f"found nearly always where {_listed(told)} of the devices have them"
     )
 
 
@@ -228,7 +239,8 @@ def _cells(metric: Metric, counters: Counters) -> Cells:
 def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
     """The cells of each row's word."""
     long = tuple(size - 1 for size in kind.sizes)
-    every = [long if row.series == _LONG else _imprint(kind, row.key) or long for row in rows]
+    words = (_imprint(kind, row.key) if row.series in {SHARES, CANDIDATES} else None for row in rows)
+    every = [own or long for own in words]
     return np.array(every, dtype=np.intp).reshape(len(every), len(long))
 
 
@@ -266,13 +278,13 @@ class _Known(Mapping[RowId, float]):
         self._long = long / len(values)
 
     def __getitem__(self, where: RowId) -> float:
-        if where.series == _LONG:
+        if where.series == LONG:
             return self._long
         return self._shares.get(where.key, 0.0)
 
     def __iter__(self) -> Iterator[RowId]:
         yield from (RowId(SHARES, key) for key in self._shares)
-        yield RowId(_LONG, _LONG)
+        yield RowId(LONG, LONG)
 
     def __len__(self) -> int:
         return len(self._shares) + 1

@@ -15,8 +15,8 @@ than `_PATHS`, the frame is only searched for words of a greater height, so that
 whatever was reported.
 
 **Frequent words first.** What shares pieces with a frequent word shares its scores, and is no word of its own. So
-words are looked for at great heights first, each at a third of the one before; what is found is taken out of the
-scores; and of a path no score counts for more than `_CAP` errors above what its height makes likely.
+words are looked for at great heights first, each by a quarter lower than the one before; what is found is taken out
+of the scores; and of a path no score counts for more than `_CAP` errors above what its height makes likely.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from deniable.kinds import _imprints as imprints
 from deniable.kinds._imprints import Imprints
 from deniable_aggregator.estimators._special import log_ndtr
 
-__all__ = ["MOST_WORK", "heights", "passes", "searched", "standing_out"]
+__all__ = ["MOST_PATHS", "MOST_WORK", "heights", "passes", "searched", "standing_out"]
 
 _Floats = NDArray[np.float64]
 _Words = NDArray[np.uint64]
@@ -46,7 +46,7 @@ _RECENT, _RECENT_SLACK = (1, 2, 3, 4, 6, 8), 3.6
 """Also what the last groups alone add up to has a line: a path that was right until then is not followed for long."""
 _PATHS = 1 << 19
 """So many are looked at in one group of a frame, on average, where chance alone decides."""
-_MOST_PATHS = 1 << 21
+MOST_PATHS = 1 << 21
 """And so many at the most, whatever was reported: what becomes of the best ones."""
 MOST_WORK = 1 << 27
 """So many in all groups, frames and heights together: what is not found until then is not found."""
@@ -54,19 +54,21 @@ _TOGETHER = 1 << 16
 """So many at a time: what they need stays in the processor's cache."""
 _HIGHER = [step / 100 for step in range(1000)]
 """By how much a frame's height can have to be greater."""
-_LOWER = 3
-"""By what each height is lower than the one before."""
+_LOWER = 1.3
+"""By what each height is lower than the one before. What shares most of its pieces with a word that is not found yet
+is taken for one where steps are larger: with three, of the words found in a small fleet one in five was false."""
 _CHANCE = 4.5
 """No sum of a group's scores is higher by chance, of as many as there are cells, in errors."""
-_FLOOR = 12.0
+_FLOOR = 10.0
 """Below this, words are looked for at the heights of their frames at once."""
 
 
-def passes(scores: _Floats) -> list[float]:
-    """The heights at which words are looked for, one after another; the last is that of the frames."""
-    most = float(scores.max(axis=1).sum()) / _LOWER
-    steps = max(math.ceil(math.log(most / _FLOOR, _LOWER)), 0) if most > _FLOOR else 0
-    return [*(most / _LOWER**step for step in range(steps)), 0.0]
+def passes(scores: _Floats, floor: float = _FLOOR, count: int = 100) -> list[float]:
+    """The heights above a floor at which words are looked for, one after another, so many at the most."""
+    most = float(scores.max(axis=1).sum())
+    lower = max(_LOWER, (most / floor) ** (1 / count)) if most > 0 else _LOWER
+    steps = range(1, math.ceil(math.log(most / floor, lower))) if most > floor else ()
+    return [most / lower**step for step in steps]
 
 
 @cache
@@ -99,13 +101,13 @@ def _line(height: float, part: float) -> float:
 
 
 def searched(
-    code: Imprints, frame: int, height: float, scores: _Floats, parts: Sequence[float]
+    code: Imprints, frame: int, height: float, scores: _Floats, parts: Sequence[float], most_paths: int = MOST_PATHS
 ) -> tuple[list[int], int]:
-    """The blocks of a frame whose words are of this height, or higher, and how many paths were looked at; parts are
-    the groups' of all reports."""
+    """The blocks of a frame whose words are of this height, or higher, and how many paths were looked at, in a group
+    so many at the most; parts are the groups' of all reports."""
     paths, work = _Paths(code, frame, height, scores.astype(np.float32), parts), 0
     for group, size in enumerate(imprints.pieces(frame)):
-        work += paths.extend(group, size)
+        work += paths.extend(group, size, most_paths)
         if not len(paths):
             return [], work
     return paths.blocks(), work
@@ -128,10 +130,10 @@ class _Paths:
     def __len__(self) -> int:
         return len(self._cells)
 
-    def extend(self, group: int, size: int) -> int:
+    def extend(self, group: int, size: int, most_paths: int) -> int:
         """By the pieces of one group, all that there are; those above the lines are kept. How many there were."""
-        if len(self) << size > _MOST_PATHS:
-            self._keep(np.argpartition(-self._sums[-1], most := _MOST_PATHS >> size)[:most])
+        if len(self) << size > most_paths:
+            self._keep(np.argpartition(-self._sums[-1], most := most_paths >> size)[:most])
         together, looked_at = max(_TOGETHER >> size, 1), len(self) << size
         found = [
             self._extended(group, size, slice(start, start + together)) for start in range(0, len(self), together)

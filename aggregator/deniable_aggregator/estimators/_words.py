@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 
 import numpy as np
@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from deniable.kinds._imprints import CELLS, GROUPS, Imprint, Imprints
 from deniable.mechanisms import Mechanism, Supporting
-from deniable_aggregator.estimators._decoding import MOST_WORK, heights, passes, searched, standing_out
+from deniable_aggregator.estimators._decoding import MOST_PATHS, MOST_WORK, heights, passes, searched, standing_out
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._special import bdtrc, log_ndtr
 
@@ -54,8 +54,9 @@ FALSE = 0.05
 _STEPS = 60
 _FREQUENT = 20.0
 """Words of this height are found in hundredths of a second: lower ones take a hundred times as long."""
-_FREQUENT_WORK = MOST_WORK >> 3
-"""So many paths are looked at for them, at about the most, whatever was reported."""
+_FREQUENT_PASSES, _FREQUENT_PATHS, _FREQUENT_WORK = 5, MOST_PATHS >> 5, MOST_WORK >> 6
+"""They are looked for at so many heights. So many paths are looked at in one group, the best, and in all at about the
+most, whatever was reported."""
 
 _FEWEST = 500
 """Of fewer reports no words are looked for: a word of four letters would have to be that of every fourth device."""
@@ -146,7 +147,7 @@ def discovered(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> 
     if cells.all < _FEWEST:
         return []
     search = _Search(cells, code, is_word)
-    for height in search.passes:
+    for height in (*search.passes(), 0.0):
         search.at(height, 1)
     count = 1
     while (now := _power(len(search.found))) > count:
@@ -161,9 +162,9 @@ def frequent(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> li
     """The words that are found at once: what they share with others would be taken for the others' own."""
     if cells.all < _FEWEST:
         return []
-    search = _Search(cells, code, is_word, _FREQUENT_WORK)
-    for height in search.passes:
-        search.at(max(height, _FREQUENT), 1)
+    search = _Search(cells, code, is_word, _FREQUENT_PATHS, _FREQUENT_WORK)
+    for height in (*search.passes(_FREQUENT, _FREQUENT_PASSES), _FREQUENT):
+        search.at(height, 1)
     return found_of(search.found)
 
 
@@ -188,20 +189,29 @@ class _Search:
     """What is found so far, and what is left of the scores without it."""
 
     def __init__(
-        self, cells: Cells, code: Imprints, is_word: Callable[[str], bool], most_work: int = MOST_WORK
+        self,
+        cells: Cells,
+        code: Imprints,
+        is_word: Callable[[str], bool],
+        most_paths: int = MOST_PATHS,
+        most_work: int = MOST_WORK,
     ) -> None:
-        self._cells, self._code, self._is_word, self._most_work = cells, code, is_word, most_work
+        self._cells, self._code, self._is_word = cells, code, is_word
+        self._most_paths, self._most_work = most_paths, most_work
         self._scores = cells.scores()
-        self.passes = passes(self._scores)
+        self.passes = partial(passes, self._scores.copy())
         self._work = 0
         self.found: dict[str, Imprint] = {}
 
     def at(self, height: float, count: int, frames: Sequence[int] = ()) -> None:
-        """Look for words of a height in each frame, or in some; as if so many were found."""
+        """Look for words of a height in the frames whose words are found at it; at last, 0, at that of each frame, or
+        of some; as if so many were found."""
         for frame, least in heights(FALSE * count).items():
-            higher = max(height, least)
-            if (not frames or frame in frames) and higher * self._cells.error < 1 and self._work < self._most_work:
-                blocks, work = searched(self._code, frame, higher, self._scores, self._cells.parts.tolist())
+            higher = height or least
+            wanted = higher >= least and (not frames or frame in frames)
+            if wanted and higher * self._cells.error < 1 and self._work < self._most_work:
+                parts = self._cells.parts.tolist()
+                blocks, work = searched(self._code, frame, higher, self._scores, parts, self._most_paths)
                 self._work += work
                 self._take(frame, blocks, higher, count)
 
@@ -301,6 +311,18 @@ class Listed:
         below, above = (np.hypot(each, reach) for each in (value - low, high - value))
         value = value - shift
         return value, np.clip(value - below, 0, 1), np.clip(value + above, 0, 1)
+
+    def together(self, confidence: float, noise_only: bool) -> tuple[float, float, float]:
+        """The share of devices that have one of the words that are found, and its interval: errors of words are
+        independent but for what shares that are sampled take from each other, so that their reaches add up as squares
+        (Zou and Donner, 2008)."""
+        value, low, high = self.chosen(confidence, noise_only)
+        middle, down, up = (
+            float(value.sum()),
+            float(np.hypot.reduce(value - low)),
+            float(np.hypot.reduce(high - value)),
+        )
+        return middle, max(middle - down, 0.0), min(middle + up, 1.0)
 
     def _solved(self, raw: _Floats, level: float, noise_only: bool) -> _Floats:
         """The shares under which a count as high has this chance (its logarithm), among those that are found."""

@@ -4,6 +4,8 @@ words:
   flush   batches that are checked, added up, stored and answered at once
   lane    the flushes of one shard, one after another: a shard that is slow delays no other
   ticket  where the outcome of a batch will be: its flush's future, and its place in it
+  opened  bytes of the counters that a flush adds codewords to: for each epoch and segment of a collection those of
+          all of its codewords, whose thousands of entries lie in memory until the flush is stored
 
 A flush begins at once when its lane is idle, else when it is due, which depends on what the last one has cost
 (`pace.py`). Its answers go out together, which costs fewer system calls than one by one (measured: a quarter of a
@@ -48,7 +50,7 @@ class FlushSettings:
     most_batches: int = 1000
     """A flush of so many batches is full."""
     most_bytes: int = 4 << 20
-    """A flush of so many bytes of rows is full."""
+    """A flush of so many bytes of rows, and of what is opened for them, is full."""
     most_waiting: int = 20_000
     """So many batches may wait; further ones are refused."""
     most_waiting_bytes: int = 64 << 20
@@ -78,13 +80,23 @@ class Ticket(NamedTuple):
 class _Waiting:
     """The batches of one flush, before it begins; then what it has cost."""
 
-    __slots__ = ("batches", "outcomes", "size", "spent")
+    __slots__ = ("_groups", "batches", "opened", "outcomes", "size", "spent")
 
     def __init__(self) -> None:
+        self._groups: set[tuple[int, int, int]] = set()
         self.batches: list[Batch] = []
-        self.size = 0
+        self.size = self.opened = 0
         self.outcomes = _Outcomes()
         self.spent = 0.0
+
+    def take(self, batch: Batch, size: int) -> None:
+        """One more."""
+        self.batches.append(batch)
+        self.size += size
+        if batch.table.opened:
+            group = batch.key.digest, batch.key.epoch, batch.segment
+            self.opened += 0 if group in self._groups else batch.table.opened
+            self._groups.add(group)
 
 
 class _Metered:
@@ -140,8 +152,7 @@ class _Lane:
             queue.append(_Waiting())
         waiting = queue[-1]
         place = len(waiting.batches)
-        waiting.batches.append(batch)
-        waiting.size += size
+        waiting.take(batch, size)
         if self._task is None and (self._timer is None or (len(queue) == 1 and self._full(waiting))):
             self._schedule()
         return Ticket(waiting.outcomes, place)
@@ -155,7 +166,8 @@ class _Lane:
                 self._begin()
 
     def _full(self, waiting: _Waiting) -> bool:
-        return len(waiting.batches) >= self._settings.most_batches or waiting.size >= self._settings.most_bytes
+        held = waiting.size + waiting.opened
+        return len(waiting.batches) >= self._settings.most_batches or held >= self._settings.most_bytes
 
     def _schedule(self) -> None:
         self._forget_timer()

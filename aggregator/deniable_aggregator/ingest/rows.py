@@ -48,6 +48,8 @@ _FEW_SLOTS = 1 << 15
 
 _ENTRY_BYTES = 4
 """Of a vector that is sent."""
+_COUNTER_BYTES = 16
+"""Of an entry of an increment: which counter it is of, and what it adds."""
 _NOBODY = np.zeros(0, dtype=np.int64)
 
 
@@ -61,6 +63,10 @@ class Lookup:
         self.made = sum(_ENTRY_BYTES * shape.size for _, shape in layout.columns if isinstance(shape, Codeword))
         """The bytes that a batch's codewords would have if they were sent: as long as it takes to make them, as many
         batches may wait, and be flushed together."""
+        self.opened = sum(
+            _COUNTER_BYTES * shape.counters for _, shape in layout.columns if isinstance(shape, Codeword)
+        )
+        """The bytes of the counters of all codewords, of one epoch and segment."""
         self.notes = None if self.codewords else notes_of(layout)
         """The same for one row at a time; None where a row can add thousands of numbers."""
         self.shapes: tuple[Shape | None, ...] = (*(shape for _, shape in layout.columns), None)

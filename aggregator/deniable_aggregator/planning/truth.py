@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,10 @@ class Truth:
                 values, weights = self.values[fed]
                 return [value[name] for value in values], weights
         return None
+
+    def fleet(self, name: str) -> Callable[[int, np.random.Generator], Population]:
+        """What any number of devices would answer to one metric."""
+        return lambda devices, generator: self.draw(devices, generator)[name]
 
     def draw(self, devices: int, generator: np.random.Generator) -> dict[str, Population]:
         """What each of so many devices would answer."""

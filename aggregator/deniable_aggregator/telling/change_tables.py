@@ -14,8 +14,8 @@ __all__ = ["CHANGE_COLUMNS", "Changes"]
 CHANGE_COLUMNS = (
     "collection", "metric", "segment", "start", "end", "before_segment", "before_start", "before_end", "series",
     "key", "parent", "before", "after", "difference", "low", "high", "std_error", "ratio", "ratio_low", "ratio_high",
-    "p_value", "found", "reports", "before_reports", "confidence", "target", "measure", "unit", "before_text",
-    "after_text", "text", "low_text", "high_text", "note",
+    "p_value", "found", "new", "reports", "before_reports", "confidence", "target", "measure", "unit", "before_text",
+    "after_text", "text", "low_text", "high_text", "too_few", "note",
 )  # fmt: skip
 """Of every table of comparisons; what is not known is None."""
 
@@ -33,10 +33,14 @@ class Changes(Table):
 
     @staticmethod
     def cells(row: dict[str, Any]) -> tuple[str, ...]:
-        """A row as it is shown: a change that is found has a star."""
-        chance = "–" if row["p_value"] is None else f"{row['p_value']:.2g}" + ("*" if row["found"] else "")
+        """A row as it is shown: a change that is found has a star, and a word that is new says so."""
+        chance = "–" if row["p_value"] is None else f"{row['p_value']:.2g}" + _mark(row)
         interval = f"{row['low_text']} to {row['high_text']}"
         return row["metric"], row["key"], row["before_text"], row["after_text"], row["text"], interval, chance
+
+
+def _mark(row: dict[str, Any]) -> str:
+    return "* new" if row["new"] else "*" if row["found"] else ""
 
 
 def _rows(comparison: pb.Comparison) -> Iterator[dict[str, Any]]:

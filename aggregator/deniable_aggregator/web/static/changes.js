@@ -4,7 +4,7 @@ import { Choices } from "./choices.js";
 import { count, h, plural, say, swap, table } from "./dom.js";
 import { Live } from "./live.js";
 import { sideBySide, sidesOf } from "./sides.js";
-import { percentOf } from "./words.js";
+import { newTag, percentOf } from "./words.js";
 
 const MOST_ROWS = 20;
 const SMALLEST = 0.0001;
@@ -79,7 +79,7 @@ export function changesPage(collection, title, main) {
   function cells(row) {
     const name = row.key === row.heading.name ? row.key : row.heading.name === "shares" ? row.key : `${row.heading.name} ${row.key}`;
     const link = h("a", { href: `/c/${title}/${row.of.metric}${choices.suffix}` }, `${row.of.metric}: ${name}`);
-    return [link, row.beforeText, row.afterText, row.difference === undefined ? "–" : reading(row), chance(row.pValue)];
+    return [row.new ? [link, newTag()] : link, row.beforeText, row.afterText, row.difference === undefined ? "–" : reading(row), chance(row.pValue)];
   }
 }
 

@@ -78,13 +78,17 @@ const axis = (more) => ({
 
 const scale = (measure, more) => axis(measure === "MEASURE_SHARE" ? { tickformat: ".0%", ...more } : { tickformat: ",", ...more });
 
+// Text as it is: what is drawn knows some tags, such as a link, and words come from devices.
+const plain = (text) => text?.replace(/[&<>]/g, (sign) => `&${{ "&": "amp", "<": "lt", ">": "gt" }[sign]};`);
+
 // `key` tells a chart from every other on the page.
 
 // Lines with a dot: one row a label, each an interval with its value on it, on bars where these make sense.
-// rows: [{label, value, low, high, hover, truth, truthHover}]; an interval without ends is not drawn. A line goes across
-// all of them: {at, words}.
-export function bars(key, label, rows, measure, { filled = true, line } = {}) {
-  const height = 46 + rows.length * 34;
+// rows: [{label, value, low, high, hover, truth, truthHover, marked}]; an interval without ends is not drawn, and what is
+// marked is called new. A line goes across all of them: {at, words}.
+export function bars(key, label, told, measure, { filled = true, line } = {}) {
+  const height = 46 + told.length * 34;
+  const rows = told.map((row) => ({ ...row, label: plain(row.label), hover: plain(row.hover), truthHover: plain(row.truthHover) }));
   return place(key, label, height, () => {
     const names = rows.map((row) => row.label);
     const ends = { x: [], y: [] };
@@ -101,6 +105,10 @@ export function bars(key, label, rows, measure, { filled = true, line } = {}) {
       { type: "scatter", mode: "lines+markers", ...ends, line: { color: colour("mark"), width: 2.5 }, marker: { symbol: "line-ns", size: 12, color: colour("mark"), line: { color: colour("mark"), width: 2.5 } }, hoverinfo: "skip" },
       { type: "scatter", mode: "markers", x: rows.map((row) => row.value), y: names, text: rows.map((row) => row.hover), hovertemplate: "%{text}<extra></extra>", marker: { symbol: "circle", size: 10, color: colour("mark") } },
     );
+    const marked = rows.filter((row) => row.marked);
+    if (marked.length) {
+      traces.push({ type: "scatter", mode: "markers+text", x: marked.map((row) => drawable(row)), y: marked.map((row) => row.label), text: marked.map(() => "new"), textposition: "middle right", textfont: { color: colour("good") }, marker: { size: 1, color: "rgba(0,0,0,0)" }, cliponaxis: false, hoverinfo: "skip" });
+    }
     const known = rows.filter((row) => row.truth !== undefined);
     if (known.length) {
       traces.push({ type: "scatter", mode: "markers", x: known.map((row) => row.truth), y: known.map((row) => row.label), text: known.map((row) => row.truthHover), hovertemplate: "%{text}<extra></extra>", marker: { symbol: "diamond-open", size: 13, color: colour("truth"), line: { width: 2.5, color: colour("truth") } } });
@@ -121,7 +129,8 @@ const across = ({ at, words }) => ({
 });
 
 // Lines over time with their bands. series: [{label, points: [{at, value, low, high, hover, truth}]}]
-export function bands(key, label, series, measure) {
+export function bands(key, label, told, measure) {
+  const series = told.map((each) => ({ label: plain(each.label), points: each.points.map((point) => ({ ...point, hover: plain(point.hover) })) }));
   return place(key, label, 320, () => {
     const traces = series.flatMap((each, number) => band(each, number));
     const known = series[0].points.filter((point) => point.truth !== undefined);

@@ -3,9 +3,14 @@ import { svg } from "./dom.js";
 
 const percent = (value, least, most) => `${(Math.min(Math.max((value - least) / (most - least), 0), 1) * 100).toFixed(3)}%`;
 
-export function glyph(row, [least, most]) {
+// With a `threshold` also a bar from the least on, and a line across.
+export function glyph(row, [least, most], threshold) {
   const at = (value) => percent(value, least, most);
   const drawing = svg("svg", { class: "glyph", "aria-hidden": "true" }, svg("line", { class: "rail", x1: "0", x2: "100%", y1: 9, y2: 9 }));
+  if (threshold !== undefined) {
+    const [x, width] = [at(threshold), row.value === undefined ? "0" : at(row.value)];
+    drawing.append(svg("rect", { class: "bar", x: 0, y: 2, height: 14, width }), svg("line", { class: "threshold", x1: x, x2: x, y1: 0, y2: 18 }));
+  }
   if (row.low !== undefined && Number.isFinite(row.low)) {
     const [low, high] = [at(row.low), at(row.high)];
     drawing.append(

@@ -1,5 +1,6 @@
 // One metric: its answer, over time, by segment, and what one report reveals.
 import { ask } from "./api.js";
+import { newWords, asked as compared } from "./changed.js";
 import { bands, bars } from "./charts.js";
 import { Choices } from "./choices.js";
 import { count, details, h, plural, say, swap, table } from "./dom.js";
@@ -7,8 +8,8 @@ import { legend } from "./glyph.js";
 import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
-import { besides, fits, follows, most, viewOf } from "./views.js";
-import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { besides, fits, follows, most, news, viewOf } from "./views.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, told, tooFew } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -23,6 +24,7 @@ export function metricPage(collection, title, info, main) {
   const segments = h("div", { class: "two" });
   const links = h("p", { class: "actions" });
   let fitted = false;
+  let fresh = new Set();
   let drawn = "";
   swap(
     main,
@@ -41,13 +43,15 @@ export function metricPage(collection, title, info, main) {
     const { estimate } = now.content;
     const over = choices.over(estimate, LEAST_TREND, { rows: MOST_ROWS, ...series });
     const found = besides(info) ? `&${new URLSearchParams(besides(info)(estimate))}` : "";
-    const [epochs, ...sides] = await Promise.all([
+    const [difference, epochs, ...sides] = await Promise.all([
+      news(info) ? compared(title, asked, info.name) : { content: { comparisons: [] }, changed: false },
       ask(`${path}/epochs?${over}${found}`),
       ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}${found}`)),
     ]);
-    const changed = [now, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
+    const changed = [now, difference, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
     if (!changed) return;
     choices.newest(estimate.lastEpoch);
+    fresh = newWords(difference.content.comparisons[0]);
     showAnswer(estimate);
     showTrend(estimate, epochs.content.estimates);
     swap(segments, ...openSegments().flatMap((own, place) => segmentPanel(own, estimate, sides[place].content.estimates)));
@@ -80,9 +84,9 @@ export function metricPage(collection, title, info, main) {
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
-      ...viewOf(estimate, info).answer(estimate, info, fitted),
+      ...viewOf(estimate, info).answer(estimate, info, fitted, fresh),
       h("p", { class: "legend" }, ...legend(truth).slice(fitted ? 1 : 0).map(([text, drawing]) => h("span", {}, drawing, text))),
-      ...answerTables(estimate, truth),
+      ...answerTables(estimate, truth, fresh),
       ...cut.map((series) => h("p", { class: "about" }, `The ${count(series.rows.length)} largest of ${count(series.rowCount)}${estimate.series.length > 1 ? ` ${series.heading.name}` : ""}; the CSV file has all.`)),
     );
   }
@@ -169,29 +173,29 @@ export function metricPage(collection, title, info, main) {
 function cell(estimate, followed) {
   const row = again(estimate, followed);
   if (!row || !hasReports(estimate)) return missing(estimate);
-  return `${row.text}${unitOf(row)} (${row.lowText} to ${row.highText})`;
+  return `${told(row)} (${row.lowText} to ${row.highText})`;
 }
 
 // Why an answer has no number for a row of another one, to the same question.
 const missing = (estimate) => (hasReports(estimate) ? "not among the largest" : "no reports");
 
 // Rows that are to be read, and folded away those of series that are drawn: a curve, a histogram.
-function answerTables(estimate, truth) {
+function answerTables(estimate, truth, fresh) {
   const drawn = (row) => row.heading.ordered && isShare(row);
   const every = rowsOf(estimate);
   const names = [...new Set(every.filter(drawn).map((row) => row.heading.name))];
   return [
-    answerTable(estimate, every.filter((row) => !drawn(row)), truth),
-    ...names.map((name) => details(`${name}-table`, answerTable(estimate, every.filter((row) => row.heading.name === name), truth), `The ${name} as a table`)),
+    answerTable(estimate, every.filter((row) => !drawn(row)), truth, fresh),
+    ...names.map((name) => details(`${name}-table`, answerTable(estimate, every.filter((row) => row.heading.name === name), truth, fresh), `The ${name} as a table`)),
   ];
 }
 
-function answerTable(estimate, every, truth) {
+function answerTable(estimate, every, truth, fresh) {
   const fits = every.some((row) => row.consistent !== undefined);
   const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
   const rows = every.map((row) => [
-    row.key,
-    `${row.text}${unitOf(row)}`,
+    fresh.has(row.key) ? [row.key, newTag()] : row.key,
+    told(row),
     row.lowText ? `${row.lowText} to ${row.highText}` : "–",
     ...(fits ? [row.consistentText || "–"] : []),
     ...(truth ? [row.truthText || "–", row.truth === undefined ? "–" : row.low <= row.truth && row.truth <= row.high ? "✓ yes" : "✕ no"] : []),

@@ -1,6 +1,6 @@
 // A collection at a glance: a card a metric.
 import { ask } from "./api.js";
-import { asked, chip } from "./changed.js";
+import { asked, chip, newWords } from "./changed.js";
 import { spark } from "./charts.js";
 import { Choices } from "./choices.js";
 import { h, plural, say, swap } from "./dom.js";
@@ -12,6 +12,7 @@ import { viewOf } from "./views.js";
 import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, percentOf, reportsLine, tooFew } from "./words.js";
 
 const SOON = 30 * 86_400_000;
+const CHANGES = 5; // of each answer: a card marks as many new words
 
 export function overview(collection, title, main) {
   const about = h("p");
@@ -27,7 +28,7 @@ export function overview(collection, title, main) {
   async function refresh() {
     const [{ content, changed }, differences] = await Promise.all([
       ask(`collections/${title}/overview?${choices.parameters({ rows: 8 })}`),
-      asked(title, choices.parameters({ rows: 1 })),
+      asked(title, choices.parameters({ rows: CHANGES })),
     ]);
     const base = `/c/${title}/`;
     choices.newest(content.estimates[0]?.lastEpoch);
@@ -38,10 +39,11 @@ export function overview(collection, title, main) {
     const items = content.estimates.map((estimate, place) => {
       const trend = content.trends[place];
       const found = chip(compared.get(estimate.metric), collection.epochSeconds);
-      const made = JSON.stringify([estimate, trend, choices.suffix, found?.textContent]);
+      const fresh = newWords(compared.get(estimate.metric));
+      const made = JSON.stringify([estimate, trend, choices.suffix, found?.textContent, [...fresh]]);
       const before = shown.get(estimate.metric);
       if (before?.made === made) return before.item;
-      const item = h("li", { class: "card" }, ...card(estimate, trend, infos.get(estimate.metric), collection, base + estimate.metric + choices.suffix, found));
+      const item = h("li", { class: "card" }, ...card(estimate, trend, infos.get(estimate.metric), collection, base + estimate.metric + choices.suffix, found, fresh));
       shown.set(estimate.metric, { made, item });
       return item;
     });
@@ -63,13 +65,13 @@ export function overview(collection, title, main) {
   }
 }
 
-function card(estimate, trend, info, collection, link, found) {
+function card(estimate, trend, info, collection, link, found, fresh) {
   return [
     h("h2", {}, h("a", { href: link, id: `card-${estimate.metric}` }, estimate.metric)),
     h("p", { class: "asked" }, info.description),
     askedSince(info),
     doubtNotice(estimate),
-    ...body(estimate, info),
+    ...body(estimate, info, fresh),
     found,
     ...line(estimate.metric, trend, collection),
     h(
@@ -83,9 +85,9 @@ function card(estimate, trend, info, collection, link, found) {
   ];
 }
 
-function body(estimate, info) {
+function body(estimate, info, fresh) {
   if (!hasReports(estimate)) return [emptyNotice("Nothing has come for this window.")];
-  const shown = viewOf(estimate, info).card(estimate);
+  const shown = viewOf(estimate, info).card(estimate, fresh);
   return tooFew(estimate) ? [...shown, fewNotice(estimate)] : shown;
 }
 
@@ -93,7 +95,7 @@ function line(metric, trend, collection) {
   if (trend.epochs.length < 2) return [];
   const points = trend.epochs.map((epoch, place) => ({
     at: epochStart(epoch, collection.epochSeconds),
-    value: trend.values[place],
+    value: Math.min(Math.max(trend.values[place], trend.lows[place]), trend.highs[place]), // where no truth can be, neither can it
     low: trend.lows[place],
     high: trend.highs[place],
   }));

@@ -3,7 +3,7 @@ import { bars } from "./charts.js";
 import { h } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { rowsBy } from "./rows.js";
-import { noneNotice, reading } from "./words.js";
+import { newTag, noneNotice, reading } from "./words.js";
 
 const WHOLE = [0, 1];
 const ON_A_CARD = 5;
@@ -19,7 +19,7 @@ export const shares = {
     const shown = rows.length > ON_A_CARD ? largest(rows).slice(0, ON_A_CARD) : rows;
     const left = estimate.series.find((series) => series.heading.measure === SHARE).rowCount - shown.length;
     return [
-      h("div", { class: "lines" }, ...shown.flatMap((row) => line(row, estimate))),
+      lines(shown, estimate),
       left > 0 ? h("p", { class: "spark-caption" }, `and ${left} more`) : null,
     ];
   },
@@ -37,10 +37,11 @@ export const shares = {
   },
 };
 
-// Rows as bars, named after what they are of; `line` marks a share.
-export function drawn(rows, estimate, fitted, what, line) {
+// Rows as bars, named after what they are of; `line` marks a share, and `fresh` has the words that are new.
+export function drawn(rows, estimate, fitted, what, { line, fresh } = {}) {
   const each = rows.map((row) => ({
     label: row.key,
+    marked: fresh?.has(row.key),
     value: fitted ? row.consistent : row.value,
     low: fitted ? undefined : row.low,
     high: fitted ? undefined : row.high,
@@ -60,10 +61,12 @@ function single(row) {
   ];
 }
 
-function line(row, estimate) {
-  return [
-    h("span", { class: "name", title: row.key }, row.key),
-    glyph(row, WHOLE),
+// A line a row: its name, its interval, on a scale and with a threshold if there is one, and its number.
+export function lines(rows, estimate, { scale = WHOLE, threshold, fresh } = {}) {
+  const line = (row) => [
+    h("span", { class: "name", title: row.key }, fresh?.has(row.key) ? newTag() : null, row.key),
+    glyph(row, scale, threshold),
     h("span", { class: "text" }, row.text, h("span", { class: "unseen" }, ` (${reading(row, estimate)})`)),
   ];
+  return h("div", { class: "lines" }, ...rows.flatMap(line));
 }

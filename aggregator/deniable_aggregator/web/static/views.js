@@ -9,9 +9,10 @@ import { tree } from "./tree.js";
 const VIEWS = { shares, quantities, distribution, text, tree, joint };
 
 // A view has
-//   card(estimate)                   what a card of the overview shows: elements
+//   card(estimate, fresh)            what a card of the overview shows: elements; `fresh` has the words that are new
 //   leading(estimate)                the row that stands for the whole answer
-//   answer(estimate, info, fitted)   the chart of an answer, in its raw or its consistent view: elements
+//   answer(estimate, info, fitted, fresh)  the chart of an answer, in its raw or its consistent view: elements
+//   news                             whether some of its rows may be new
 //   rows(estimate)                   the rows that can be followed over time and compared between segments
 //   follows                          the series that these are of, where an answer has others that take long; or nothing
 //   most                             how many rows of each series it is given, where that is more than of others
@@ -25,4 +26,5 @@ export function viewOf(estimate, info) {
 export const follows = (info) => VIEWS[info.view]?.follows;
 export const most = (info) => VIEWS[info.view]?.most;
 export const besides = (info) => VIEWS[info.view]?.besides;
+export const news = (info) => VIEWS[info.view]?.news;
 export const fits = (info) => VIEWS[info.view]?.fits;
