@@ -16,6 +16,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
+FLOWER_VENV := .venv-flower
+FLOWER_READY := $(FLOWER_VENV)/.ready
 DEVICES ?= 10000
 JOBS ?= 3
 SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
@@ -47,6 +49,14 @@ $(PROTO_READY): requirements/proto.txt
 	@VIRTUAL_ENV=$(PROTO_VENV) $(PROTO_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/proto.txt
 	@touch $@
 
+# Flower wants an older protobuf than the house is tested with.
+$(FLOWER_READY): requirements/flower.txt client/pyproject.toml aggregator/pyproject.toml
+	@$(PYTHON) -m venv --clear $(FLOWER_VENV)
+	@$(FLOWER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/flower.txt
+	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/deniable demo --devices $(DEVICES) $(if $(ONCE),--once)
 
@@ -70,7 +80,7 @@ quick: $(READY)
 test-busy: $(READY) system-tools
 	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
-test-deep: $(READY) system-tools
+test-deep: $(READY) $(FLOWER_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
 
 check: $(READY) $(PROTO_READY)
@@ -97,7 +107,7 @@ dist: $(READY)
 	@for each in client aggregator; do (cd $$each && ../$(BIN)/python -m hatchling build -d ../dist) || exit 1; done
 
 lock: $(READY)
-	for name in dev proto; do \
+	for name in dev flower proto; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate requirements/$$name.in -o requirements/$$name.txt; done
 

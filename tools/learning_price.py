@@ -111,8 +111,9 @@ def _regression_plain(name: str, _epsilon: float, _devices: int, seed: int) -> f
 _PLAIN = 1e-4
 """The penalty without privacy, and the least of all."""
 _TILTED, _MOVED = 0.25, 2.5
-"""Penalties, in such units that they are the same for all fleets: chosen on splits that no figure is of."""
-_DESCENT = descent.Descent()
+"""Penalties, in units that are the same for all fleets: chosen, as the descent, on splits that no figure is of."""
+_DESCENT, _FEW = descent.Descent(), 10_000
+"""How it descends where devices times epsilon are no more than a few."""
 
 
 def _output(fleet: regression.Fleet, epsilon: float, generator: np.random.Generator) -> regression.Floats:
@@ -126,7 +127,9 @@ def _objective(fleet: regression.Fleet, epsilon: float, generator: np.random.Gen
 
 
 def _descent(fleet: regression.Fleet, epsilon: float, generator: np.random.Generator) -> regression.Floats:
-    return descent.released(fleet, epsilon, _DELTA, _DESCENT, generator)
+    more = float(np.clip(fleet.devices * epsilon / _FEW, 1.0, 3.0))  # where there is less noise, farther
+    how = descent.Descent(steps=round(more * _DESCENT.steps), rate=more * _DESCENT.rate)
+    return descent.released(fleet, epsilon, _DELTA, how, generator)
 
 
 _BAYES, _LOGISTIC = "naive Bayes", "logistic regression"

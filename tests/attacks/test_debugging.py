@@ -99,6 +99,9 @@ def test_who_connects_and_says_nothing_keeps_nobody_out() -> None:
                 each.settimeout(PATIENCE)
                 each.connect(str(place()))
             assert silent[-1].recv(1) == b"", "one too many"
+            silent[0].setblocking(False)
+            with pytest.raises(BlockingIOError):
+                silent[0].recv(1)  # the first are waited for
             silent.pop(0).close()
             with debugging(None, aggregator.endpoint) as device:
                 device.record("dark", True)

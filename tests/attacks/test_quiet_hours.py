@@ -52,6 +52,24 @@ def sent(aggregator: Running, batch: SubmitReportsRequest) -> None:
         ReportServiceStub(channel).SubmitReports(batch, timeout=PATIENCE)
 
 
+def test_counters_tell_what_estimates_tell_and_no_more() -> None:
+    """Who may ask for raw counters learns nothing that could not be computed back from estimates, to the last report;
+    of the segment and the epoch that were asked for, as estimates are."""
+    with running(COLLECTION) as aggregator, Reader(aggregator.endpoint) as reader:
+        epoch = aggregator.server.calendar.accepted(aggregator.server.layouts[0])[-1] - 1
+        about: dict[str, Any] = {"epoch": epoch, "collection_digest": COLLECTION.digest}
+        for segment, said in ((0, (0, 1)), (0, (2, 0)), (1, (2, 1))):
+            sent(aggregator, request((0, said[0]), (1, said[1]), segment=segment, **about))
+        told = {name: supports(reader, name, epoch) for name in ("browser", "dark")}
+        counted = {
+            name: [row["count"] for row in reader.counters(name, last_epoch=epoch)] for name in ("browser", "dark")
+        }
+        linux = reader.counters("browser", last_epoch=epoch, segment={"platform": "linux"})
+    assert [round(each, 6) for each in told["browser"].values()] == counted["browser"] == [1, 0, 2]
+    assert round(told["dark"]["yes"], 6) == counted["dark"][1] == 2
+    assert [row["count"] for row in linux] == [1, 0, 1]
+
+
 def test_a_reader_who_polls_sees_randomised_reports_and_nothing_else() -> None:
     """The difference of two answers is what one batch says, as its device has randomised it: which docs/privacy.md
     tells. It is no more than everybody on the line could have seen, and whatever the device's answer is, no report is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -60,8 +61,17 @@ def test_counters_are_kept_for_as_long_as_is_said() -> None:
     assert calendar.lifetimes(layout(DAY), 98)[1] == 89 * DAY - 100
 
 
+def test_a_collection_can_be_kept_for_another_time() -> None:
+    """By its name, whatever its version; but never for less than its ids are remembered."""
+    calendar = Calendar(keep=90 * DAY, keeps={layout(DAY).name: 30 * DAY}, clock=lambda: 100 * DAY + 100.0)
+    assert calendar.lifetimes(layout(DAY), 98)[1] == 29 * DAY - 100
+    assert calendar.lifetimes(replace(layout(DAY), name="other"), 98)[1] == 89 * DAY - 100
+    short = replace(calendar, keeps={layout(DAY).name: 0})
+    assert short.lifetimes(layout(DAY), 98)[1] == short.lifetimes(layout(DAY), 98)[0]
+
+
 def test_spans_are_not_negative() -> None:
     """A calendar with a negative span is refused."""
-    for wrong in ({"accept_late": -1}, {"accept_ahead": -1.0}, {"keep": -1.0}):
+    for wrong in ({"accept_late": -1}, {"accept_ahead": -1.0}, {"keep": -1.0}, {"keeps": {"editor": -1.0}}):
         with pytest.raises(ValueError, match="negative"):
             Calendar(**wrong)

@@ -95,11 +95,11 @@ def test_reading_takes_a_token_of_its_own(guarded: str) -> None:
     """What every device has does not let anybody read; what people have does, in Python and on the command line."""
     with Reader(guarded, credentials=Credentials(pem("ca.pem"), token=PERSON)) as reader:
         assert {info.name for info in reader.collections()} == {"editor"}
-    with (
-        Reader(guarded, credentials=Credentials(pem("ca.pem"), token=DEVICE)) as reader,
-        pytest.raises(RemoteError, match="not good for that"),
-    ):
-        reader.collections()
+        assert {row["metric"] for row in reader.counters("dark_mode")} == {"dark_mode"}
+    with Reader(guarded, credentials=Credentials(pem("ca.pem"), token=DEVICE)) as reader:
+        for question in (reader.collections, reader.estimates, reader.counters):
+            with pytest.raises(RemoteError, match="not good for that"):
+                question()
 
 
 def test_the_command_line_reads_with_a_token(guarded: str, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     directory = tmp_path_factory.mktemp("aggregator")
     truth = directory / "truth.toml"
     truth.write_text(TRUTH)
-    with serving(directory / "data", EDITOR) as endpoint:
+    with serving(directory / "data", EDITOR, "--simulated") as endpoint:
         simulated = told("simulate", EDITOR, "--devices", "300", "--truth", truth, "--endpoint", endpoint)
         assert simulated.returncode == 0, simulated.stderr
         assert "300 of 300" in simulated.stderr
@@ -79,7 +79,8 @@ def test_the_command_serves_as_it_is_installed(tmp_path: Path) -> None:
 
 
 def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
-    """`deniable demo --once` shows a row an answer, whose intervals hold the truth as often as 95% should."""
+    """`deniable demo --once` shows a row an answer, whose intervals hold the truth as often as 95% should, and what
+    its fleet has learned."""
     shown = deniable("demo", "--once", "--devices", "2000", timeout=PATIENCE)
     assert shown.returncode == 0, shown.stderr
     assert "2,000 devices answered" in shown.stdout
@@ -90,6 +91,10 @@ def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
     # third of them is ten deviations off.
     assert int(held[2]) >= 50
     assert int(held[2]) - int(held[1]) < int(held[2]) / 3
+    # What the model guesses right, a round a day: its devices, and how often it did at the beginning, as it is told.
+    rounds = re.findall(r"^round \d +([\d.]+)% .* ([\d,]+)$", shown.stdout, re.MULTILINE)
+    assert [devices for _, devices in rounds] == ["500"] * 7 + ["2,000"]
+    assert rounds[0][0] == "42.86"
 
 
 def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: Path) -> None:

@@ -122,11 +122,15 @@ TYPED = [
     ("serve metrics.toml --http 8471", "--http: takes HOST:PORT, such as 127.0.0.1:8471, or off, not '8471'"),
     ("estimates --endpoint 127.0.0.1:1", "127.0.0.1:1: failed to connect.*is the aggregator running there"),
     ("estimates --endpoint http://127.0.0.1:1", "--endpoint: takes host:port .*'127.0.0.1:1', not 'http:"),
-    ("estimates --last 0", "--last: must be at least 1, a whole number, not '0'"),
-    ("estimates --last week", "--last: must be at least 1, a whole number, not 'week'"),
+    ("serve metrics.toml --keep 90", "--keep: takes a span such as 90d .*not '90'; did you mean 90d"),
+    ("serve metrics.toml --keep editor=ever", "--keep: takes a span such as 90d .*not 'ever'"),
+    ("serve metrics.toml --keep 90d --keep 30d", "--keep: says twice"),
+    ("doubt metrics.toml 2026-11-12 --reason x", "deniable-data is no aggregator's: --data names the directory"),
+    ("estimates --last 0", "--last: takes a whole number of epochs such as 7, or a span such as 7d .*not '0'"),
+    ("estimates --last week", "--last: takes a whole number of epochs .*not 'week'; did you mean 1w"),
     ("estimates --format xml", "--format: invalid choice: 'xml' .*csv"),
     ("estimates --segment linux", "--segment takes NAME=VALUE, such as platform=linux, not 'linux'"),
-    ("simulate metrics.toml", "required: --devices, --truth"),
+    ("simulate metrics.toml", "required: --devices"),
     ("ledger nowhere.db", "nowhere.db: can not be read as a state file.*python -m deniable"),
 ]
 

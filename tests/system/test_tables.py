@@ -117,7 +117,7 @@ def test_the_terminal_shows_intervals_as_lines_with_the_value_on_them(aggregator
     assert shown[0].split() == ["answer", "estimate", "interval", "reports"]
     with Reader(aggregator.endpoint) as reader:
         rows = reader.estimates()
-    for line, row in zip(shown[2:], rows, strict=True):
+    for line, row in zip(shown[2:-1], rows, strict=True):
         unit = f" {row['unit']}" if row["measure"] != "share" else ""
         start = f"{row['metric']}: {row['key']}"
         assert line.startswith(start)

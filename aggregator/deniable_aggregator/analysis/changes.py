@@ -21,7 +21,7 @@ from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Com
 from deniable_aggregator.analysis.discoveries import found
 from deniable_aggregator.analysis.prices import estimating
 from deniable_aggregator.analysis.query import Analyst
-from deniable_aggregator.analysis.question import Query
+from deniable_aggregator.analysis.question import EpochDoubt, Query
 from deniable_aggregator.analysis.remembered import state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.answers import Measure, RowId, headings
@@ -78,6 +78,8 @@ class Changed:
     """At which looks together its intervals and p-values hold."""
     place: Place
     """Where its answers stand among those of other versions."""
+    doubts: tuple[tuple[EpochDoubt, ...], tuple[EpochDoubt, ...]]
+    """Before and after, epochs that an operator does not trust."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,8 @@ async def changes(
     other, asked = await sides_of(analyst, collection, query, before)
     if _one_epoch(asked, other) and _disjoint(asked.segment, other.segment) and devices.changed is None:
         devices = OTHERS
-    sides = _Sides(analyst, collection, (other, asked), before.baseline, devices)
+    doubts = await analyst.doubts(collection, other), await analyst.doubts(collection, asked)
+    sides = _Sides(analyst, collection, (other, asked), before.baseline, devices, doubts)
     told = [await sides.changed(about, each, turn) for each in metrics]
     return _found(told, query.rows, rate)
 
@@ -165,6 +168,7 @@ class _Sides:
     """Before and after."""
     baseline: Mapping[RowId, float] | None
     devices: Devices
+    doubts: tuple[tuple[EpochDoubt, ...], tuple[EpochDoubt, ...]]
 
     async def changed(self, about: Collection, metric: Metric, turn: Turn) -> Changed:
         other, asked = self.queries
@@ -182,7 +186,8 @@ class _Sides:
             comparison = await self._compared(metric, turn)
             kept.keep(key, state, comparison, lambda made: len(made.by_id))
         place = self.analyst.catalog.place(about, metric.name)
-        return Changed(about, metric, windows, segments, comparison, (), fixed is not None, asked.looks, place)
+        of = about, metric, windows, segments, comparison
+        return Changed(*of, (), fixed is not None, asked.looks, place, self.doubts)
 
     async def _compared(self, metric: Metric, turn: Turn) -> Comparison:
         other, asked = self.queries

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from deniable import Collection, Metric
 from deniable_aggregator.answers import effort, headings, row_count, searching
 
-__all__ = ["MOST", "Price", "TooDearError", "estimating", "reading", "telling", "told"]
+__all__ = ["MOST", "Price", "TooDearError", "counting", "estimating", "reading", "telling", "told"]
 
 MOST = 500_000_000
 """The dearest question that is answered."""
@@ -34,6 +34,8 @@ _ESTIMATE_ROW = 100
 """To turn counters into estimates and intervals, once, and to make consistent rows of them."""
 _ROW = 3_000
 """To put one row into words, and into a message."""
+_COUNTER = 150
+"""To tell one counter, and in words what it means."""
 _LEVEL = 1.05
 _MOST_LEVELS = 16
 """Windows have intervals at several levels of dependence: powers of this, up to the number of epochs; but most rows
@@ -67,6 +69,11 @@ def telling(metric: Metric, most: int) -> int:
     return told(min(rows, most * len(own)) if cut else rows)
 
 
+def counting(metric: Metric) -> int:
+    """To tell a metric's counters as they are, each with what it means."""
+    return _COUNTER * sum(column.shape.counters for column in metric.columns)
+
+
 def told(rows: int) -> int:
     """To tell so many rows, once they are there."""
     return _ROW * rows
@@ -94,6 +101,8 @@ class Price:
     """Words and the like are looked for, where rows depend on what was reported."""
     joined: int = 1
     """So many versions of the collection are added."""
+    raw: bool = False
+    """The counters are told as they are, and nothing is made of them."""
 
     @property
     def counters(self) -> int:
@@ -153,6 +162,8 @@ class Price:
         )
 
     def _metric(self, metric: Metric, epochs: int, trend: int) -> int:
+        if self.raw:
+            return self.joined * reading(self.collection, metric, epochs) + counting(metric)
         read, tell = (
             self.joined * reading(self.collection, metric, max(epochs, trend)),
             telling(metric, self.rows) + told(self.asked),

@@ -7,6 +7,7 @@ words:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import math
@@ -21,17 +22,20 @@ from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at_one
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, parts, segments_of
 from deniable_aggregator.analysis.counters import Counters, Segments, Version
+from deniable_aggregator.analysis.dates import NAMES, Dates, window
 from deniable_aggregator.analysis.prices import estimating, reading
-from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview, Point, Query, Trend
+from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, EpochDoubt, Overview, Point, Query, Trend
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed, added
 from deniable_aggregator.answers import Estimate, RowId, Target, answer, by_size, consistent, leading
-from deniable_aggregator.store import Store
+from deniable_aggregator.store import Doubt, Store, StoreError
 
 __all__ = ["Analyst", "Truth", "analyst_of", "chosen"]
 
 _LOOK_BACK = 32
+_LEFT_OUT = -1
+"""The version of an epoch that does not count."""
 _LAST_SECOND = 253_402_300_799
 """Of the year 9999, beyond which times can not be told."""
 
@@ -85,6 +89,18 @@ class _Context:
     segments: Segments
     query: Query
     number: int
+    doubted: Mapping[int, Doubt]
+    """By the epoch's number, what an operator says of epochs of this collection."""
+
+    def leaves_out(self, epoch: int) -> bool:
+        """Whether an epoch does not count in what is answered."""
+        doubt = self.doubted.get(epoch)
+        return doubt is not None and (doubt.removed or not self.query.doubtful)
+
+    def doubts(self, window: range) -> tuple[EpochDoubt, ...]:
+        """Those of a window's epochs that an operator does not trust."""
+        own = sorted(epoch for epoch in self.doubted if epoch in window)
+        return tuple(EpochDoubt(epoch, *self.doubted[epoch], self.leaves_out(epoch)) for epoch in own)
 
 
 _Read = Callable[[Sequence[int]], Awaitable[list[Sequence[NDArray[np.int64]]]]]
@@ -103,6 +119,8 @@ class Analyst:
         self.catalog = catalog
         self.turns = Turns()
         """Whose question is answered next, by all who ask this analyst."""
+        self._store = store
+        self._simulated: bool | None = None
         self._counters = Counters(store)
         self._remembered = Remembered()
         self.compared = Remembered()
@@ -115,7 +133,7 @@ class Analyst:
     ) -> list[Answer]:
         """The answers of one metric, or of all metrics, of a collection."""
         about, turn = await self._about(collection, query), turn or self.turns.own()
-        versions = await self._counters.versions(about.joined, about.window)
+        versions = await self._versions(about, about.window)
         return [
             self._told(about, each, about.window, await self._found(about, each, versions, turn))
             for each in self.metrics(about.collection, metric)
@@ -125,7 +143,7 @@ class Analyst:
         """The answers of one metric in each epoch of the window, without those that have no reports."""
         about, turn = await self._about(collection, query), turn or self.turns.own()
         one = self.catalog.metric(about.collection, metric)
-        versions = await self._counters.versions(about.joined, about.window)
+        versions = await self._versions(about, about.window)
         read = self._read(about, one, about.window, versions, turn)
         await read(about.window)
         answers = []
@@ -150,7 +168,7 @@ class Analyst:
         """The answers of all metrics, and the trends of their leading rows over so many epochs."""
         about, turn = await self._about(collection, query), turn or self.turns.own()
         span = _span(about.window, epochs)
-        versions = await self._counters.versions(about.joined, span)
+        versions = await self._versions(about, span)
         overview = Overview([], [])
         for metric in about.collection.metrics.values():
             read = self._read(about, metric, span, versions, turn)
@@ -163,17 +181,35 @@ class Analyst:
         """The epochs of a query's window."""
         return (await self._about(collection, query)).window
 
+    async def simulated(self) -> bool:
+        """Whether the store is for simulated devices; a store that is away is not known to be."""
+        if self._simulated is None:
+            with contextlib.suppress(StoreError):
+                self._simulated = await self._store.simulated()
+        return bool(self._simulated)
+
+    async def doubts(self, collection: str, query: Query) -> tuple[EpochDoubt, ...]:
+        """The epochs of a query's window that an operator does not trust."""
+        about = await self._about(collection, query)
+        return about.doubts(about.window)
+
+    async def dated(self, collection: str, said: Dates, names: tuple[str, str, str] = NAMES) -> Dates:
+        """A window that was said by dates, in numbers of epochs; one to compare with has to say where it ends."""
+        open_ended = said.start and not said.end and not said.last_epoch and names == NAMES
+        newest = (await self.window(collection, Query())).stop - 1 if open_ended else None
+        return window(said, self.catalog.collection(collection).epoch_seconds, self._clock(), newest, names)
+
     async def versions(self, collection: str, query: Query) -> list[Version]:
         """Those of the epochs of a query's window: what is answered changes with them."""
         about = await self._about(collection, query)
-        return await self._counters.versions(about.joined, about.window)
+        return await self._versions(about, about.window)
 
     async def counters(
         self, collection: str, query: Query, metric: Metric, turn: Turn
     ) -> list[Sequence[NDArray[np.int64]]]:
         """A metric's counters in each epoch of the window that has any; in one at least."""
         about = await self._about(collection, query)
-        versions = await self._counters.versions(about.joined, about.window)
+        versions = await self._versions(about, about.window)
         every = await self._read(about, metric, about.window, versions, turn)(about.window)
         return [each for each in every if any(column.any() for column in each)] or every[:1]
 
@@ -182,7 +218,8 @@ class Analyst:
         about = await self._about(collection, query)
         span = _span(about.window, epochs)
         digests = [own.digest for own in self.catalog.served() if own.name == about.collection.name]
-        state = (about.collection.digest, digests, span, query, await self._counters.versions(about.joined, span))
+        doubts = about.doubts(about.window)
+        state = (about.collection.digest, digests, span, query, doubts, await self._versions(about, span))
         return hashlib.sha256(repr(state).encode()).hexdigest()[:16]
 
     def metrics(self, collection: Collection, metric: str | None) -> list[Metric]:
@@ -199,7 +236,12 @@ class Analyst:
     async def _about(self, collection: str, query: Query) -> _Context:
         found = self.catalog.collection(collection)
         joined = self.catalog.joined(found)
-        last = await self._newest(joined) if query.last_epoch is None else query.last_epoch
+        doubted = {
+            own.epoch: doubt
+            for own, doubt in (await self._store.doubts.all()).items()
+            if (own.collection, own.seconds) == (found.name, found.epoch_seconds)
+        }
+        last = await self._newest(joined, doubted) if query.last_epoch is None else query.last_epoch
         if (last + 1) * found.epoch_seconds > _LAST_SECOND:
             latest = _LAST_SECOND // found.epoch_seconds - 1
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
@@ -208,13 +250,20 @@ class Analyst:
         digests = tuple(own.digest for own in joined)
         number = self._remembered.number(_Asked(digests, tuple(segments), *levels, query.asked, query.series))
         window = range(max(0, last - query.epochs + 1), last + 1)
-        return _Context(found, joined, window, np.array(segments), query, number)
+        return _Context(found, joined, window, np.array(segments), query, number, doubted)
 
-    async def _newest(self, joined: Sequence[Collection]) -> int:
-        """The newest epoch that is well under way; the current one where no batches are remembered."""
+    async def _versions(self, about: _Context, span: range) -> list[Version]:
+        """Those of a span's epochs; of one that is left out another one than it has ever had."""
+        read = await self._counters.versions(about.joined, span)
+        nothing = (_LEFT_OUT,) * len(about.joined)
+        return [nothing if about.leaves_out(epoch) else own for epoch, own in zip(span, read, strict=True)]
+
+    async def _newest(self, joined: Sequence[Collection], doubted: Mapping[int, Doubt]) -> int:
+        """The newest epoch that is well under way and not doubted; the current one where nothing is remembered."""
         now = joined[0].epoch_at(self._clock())
         epochs = range(max(0, now - _LOOK_BACK), now + 2)
-        batches = [sum(version) for version in await self._counters.versions(joined, epochs)]
+        seen = await self._counters.versions(joined, epochs)
+        batches = [0 if epoch in doubted else sum(own) for epoch, own in zip(epochs, seen, strict=True)]
         enough = max(1, *batches) / 2
         return max((epoch for epoch, own in zip(epochs, batches, strict=True) if own >= enough), default=now)
 
@@ -234,6 +283,7 @@ class Analyst:
             [truth.get(row, math.nan) for row in estimate.ids] if truth else None,
             about.query.looks,
             place=self.catalog.place(about.collection, metric.name),
+            doubts=about.doubts(window),
         )
 
     def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[Version], turn: Turn) -> _Read:
@@ -242,7 +292,10 @@ class Analyst:
         joined = parts(about.joined, about.collection, metric)
         each = reading(about.collection, metric, 1) * len(joined)
         together = max(SLICE // each, 1)
-        found: dict[int, Sequence[NDArray[np.int64]]] = {}
+        nothing = [np.zeros(column.shape.counters, np.int64) for column in metric.columns]
+        found: dict[int, Sequence[NDArray[np.int64]]] = {
+            epoch: nothing for epoch in about.doubted if epoch in span and about.leaves_out(epoch)
+        }
 
         async def reads(epochs: Sequence[int]) -> list[Sequence[NDArray[np.int64]]]:
             missing = [epoch for epoch in epochs if epoch not in found]

@@ -3,19 +3,21 @@
 words:
   window    a span of epochs whose counters are added
   trend     one row of an answer, epoch by epoch
+  doubt     that an operator does not trust the counters of an epoch, or has removed them
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import NOWHERE, Place
 from deniable_aggregator.answers import Estimate, Row, RowId, Target
 
-__all__ = ["MOST_EPOCHS", "Answer", "Overview", "Point", "Query", "Trend"]
+__all__ = ["MOST_EPOCHS", "Answer", "EpochDoubt", "Overview", "Point", "Query", "Trend"]
 
 MOST_EPOCHS = 3660
 """Ten years of days."""
@@ -49,6 +51,8 @@ class Query:
     """Only these; none: all."""
     looks: Looks = Looks.ONE
     """At which looks together the intervals hold."""
+    doubtful: bool = False
+    """Whether epochs that are doubtful count, too."""
 
     def __post_init__(self) -> None:
         if len(self.asked) > MOST_ASKED:
@@ -62,6 +66,17 @@ class Query:
             raise ValueError(f"a window has 1 to {MOST_EPOCHS} epochs, not {self.epochs}")
         if not 0 < self.confidence < 1:
             raise ValueError(f"a confidence level lies between 0 and 1, not {self.confidence}")
+
+
+class EpochDoubt(NamedTuple):
+    """One epoch of a window that is doubtful, or was removed."""
+
+    epoch: int
+    reason: str
+    removed: bool
+    """Its counters are gone."""
+    left_out: bool
+    """It does not count in the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +105,8 @@ class Answer:
     """Where it stands among the answers of versions that ask the metric in another way."""
     weighted_by: str = ""
     """The segment whose shares of the population it is weighted by."""
+    doubts: tuple[EpochDoubt, ...] = ()
+    """Epochs of the window that an operator does not trust."""
 
 
 @dataclass(frozen=True, slots=True)

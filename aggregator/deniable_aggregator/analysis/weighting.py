@@ -104,6 +104,7 @@ async def weighted_answers(
         raise ValueError(f"{name} is weighted, so that none of its values can be asked for alone")
     window, answers = await analyst.window(collection, query), []
     fixed = replace(query, last_epoch=window.stop - 1)
+    doubts = await analyst.doubts(collection, fixed)
     for each in analyst.metrics(about, metric):
         counted = []
         for value, share in strata.items():
@@ -118,5 +119,5 @@ async def weighted_answers(
         kept, fits, counts = chosen(each, estimate, query)
         bounds = window.start, window.stop - 1
         told = Answer(about, each, *bounds, query.segment, kept, worth, fits, counts, weighted_by=name)
-        answers.append(replace(told, place=analyst.catalog.place(about, each.name)))
+        answers.append(replace(told, place=analyst.catalog.place(about, each.name), doubts=doubts))
     return answers

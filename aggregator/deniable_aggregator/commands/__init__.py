@@ -18,9 +18,12 @@ from deniable_aggregator.commands import (
     check,
     codegen,
     compare,
+    counters,
     demo,
     diff,
+    doubt,
     estimates,
+    explain,
     init,
     ledger,
     serve,
@@ -31,7 +34,24 @@ from deniable_aggregator.commands._command import UsageError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, init, serve, estimates, compare, check, diff, bundle, audit, simulate, synthesize, ledger, codegen)
+_COMMANDS = (
+    demo,
+    init,
+    serve,
+    estimates,
+    compare,
+    counters,
+    doubt,
+    check,
+    explain,
+    diff,
+    bundle,
+    audit,
+    simulate,
+    synthesize,
+    ledger,
+    codegen,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,29 +10,53 @@ from typing import TYPE_CHECKING, Any
 
 from deniable import Credentials
 from deniable.wire.credentials import check_endpoint
+from deniable_aggregator.analysis.dates import span_of
 from deniable_aggregator.commands._command import ENDPOINT, Parser, UsageError, positive
 
 if TYPE_CHECKING:
     from deniable_aggregator.telling.tables import Table
 
-__all__ = ["add_asking", "credentials", "numbers", "pairs", "write"]
+__all__ = ["add_asking", "add_intervals", "credentials", "numbers", "pairs", "span", "window", "write"]
 
 
 def add_asking(parser: Parser) -> None:
     """Which aggregator is asked for which collection, and the form of what it says."""
     parser.add_argument("--endpoint", default=ENDPOINT, type=_endpoint, help="the aggregator (%(default)s)")
     parser.add_argument("--collection", default="", help="name or digest; needed where there are several")
-    parser.add_argument("--last", type=positive, default=1, metavar="N", help="add up the last N epochs (1)")
-    parser.add_argument("--last-epoch", type=positive, metavar="EPOCH", help="and end with this one (the newest)")
+    began = "the window begins with this day, such as 2026-11-13, yesterday; of hours 2026-11-13T14:00, in UTC"
+    parser.add_argument("--from", dest="from_", metavar="DAY", help=began)
+    parser.add_argument("--to", metavar="DAY", help="and ends with this one (the newest that is well under way)")
+    parser.add_argument("--last", type=span, metavar="SPAN", help="instead of --from: so long, 7d or 7 epochs (1)")
+    parser.add_argument("--last-epoch", type=positive, metavar="EPOCH", help="instead of --to: an epoch's number")
     parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
-    parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
-    together = "intervals that hold at a year of looks together, or at all looks at growing windows"
-    parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
-    parser.add_argument("--target", choices=("population", "reporting"), default="population")
+    parser.add_argument("--doubtful", action="store_true", help="epochs that are doubtful count, too")
     parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
     parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="speak TLS, and trust these certificates (PEM)")
     parser.add_argument("--token-file", type=Path, metavar="FILE", help="a bearer token that is good for reading")
+
+
+def add_intervals(parser: Parser) -> None:
+    """How sure what is told is to be, and of whom."""
+    parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (0.95)")
+    together = "intervals that hold at a year of looks together, or at all looks at growing windows"
+    parser.add_argument("--anytime", nargs="?", const="any", default="", choices=("any", "growing"), help=together)
+    parser.add_argument("--target", choices=("population", "reporting"), default="population",
+                        help="whom intervals are about: all that devices are a sample of, or just those")  # fmt: skip
+
+
+def span(text: str) -> str:
+    """How long a window is, if it can be that."""
+    try:
+        span_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def window(options: argparse.Namespace) -> dict[str, Any]:
+    """Which window is asked for, as a Reader takes it."""
+    return {name: getattr(options, name) for name in ("from_", "to", "last", "last_epoch", "doubtful")}
 
 
 def _endpoint(text: str) -> str:

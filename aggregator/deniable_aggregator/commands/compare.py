@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from deniable_aggregator.commands._asking import add_asking, credentials, numbers, pairs, write
+from deniable_aggregator.commands._asking import (
+    add_asking,
+    add_intervals,
+    credentials,
+    numbers,
+    pairs,
+    span,
+    window,
+    write,
+)
 from deniable_aggregator.commands._command import command, positive
+
+if TYPE_CHECKING:
+    from deniable_aggregator.telling.asking import Before
 
 __all__ = ["add"]
 
@@ -13,12 +25,15 @@ __all__ = ["add"]
 def add(commands: Any) -> None:
     """Add `deniable compare` to the commands, with its options."""
     what = "by how much answers differ from those of another window, another segment or a baseline"
-    parser = command(commands, "compare", run, what, "dark_mode --last 7 --with 7")
+    parser = command(commands, "compare", run, what, "dark_mode --last 7d --with 7d")
     parser.add_argument("metric", nargs="?", default="", help="only this metric")
     add_asking(parser)
-    parser.add_argument("--with", dest="earlier", type=positive, metavar="N",
-                        help="compare with the N epochs before (as many as --last)")  # fmt: skip
-    parser.add_argument("--with-last-epoch", type=positive, metavar="EPOCH", help="let those end with this epoch")
+    add_intervals(parser)
+    parser.add_argument("--with", dest="with_last", type=span, metavar="SPAN",
+                        help="compare with so long a window before (as long as the window)")  # fmt: skip
+    parser.add_argument("--with-from", metavar="DAY", help="compare with the window that begins with this day")
+    parser.add_argument("--with-to", metavar="DAY", help="and ends with this one (the one before the window)")
+    parser.add_argument("--with-last-epoch", type=positive, metavar="EPOCH", help="an epoch's number, instead")
     parser.add_argument("--segments", nargs=2, metavar=("BEFORE", "AFTER"),
                         help="compare two segments, such as platform=linux platform=windows")  # fmt: skip
     parser.add_argument("--baseline", action="append", default=[], metavar="KEY=NUMBER",
@@ -37,7 +52,12 @@ def run(options: Any) -> None:
     from deniable_aggregator.telling.terminal import changes
 
     segment = pairs("--segment", options.segment, "NAME=VALUE, such as platform=linux")
-    before: dict[str, Any] = {"last": options.earlier, "last_epoch": options.with_last_epoch}
+    before: Before = {
+        "from_": options.with_from,
+        "to": options.with_to,
+        "last": options.with_last,
+        "last_epoch": options.with_last_epoch,
+    }
     if options.segments:
         one, other = (pairs("--segments", [text], "NAME=VALUE twice") for text in options.segments)
         before["segment"], segment = segment | one, segment | other
@@ -45,13 +65,12 @@ def run(options: Any) -> None:
         found = reader.compare(
             options.metric,
             collection=options.collection,
-            before={name: value for name, value in before.items() if value},
+            before=before,
             baseline=numbers("--baseline", options.baseline, "KEY=NUMBER, such as yes=0.3"),
             apart=options.apart,
             changed=options.changed,
             false_discovery_rate=options.false_discoveries,
-            last=options.last,
-            last_epoch=options.last_epoch,
+            **window(options),
             segment=segment,
             confidence=options.confidence,
             target=options.target,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deniable._section import hint
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
 
 if TYPE_CHECKING:
@@ -66,6 +68,15 @@ def add(commands: Any) -> None:
         help="parts that the counters are spread over, for a Redis Cluster; a store keeps to them (%(default)s)",
     )
     parser.add_argument("--grace", type=float, default=20.0, help="seconds for draining on SIGTERM (%(default)g)")
+    parser.add_argument("--simulated", action="store_true", help="the store is for simulated devices, and says so")
+    parser.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        type=_keep,
+        metavar="[COLLECTION=]SPAN",
+        help="for how long counters are kept after their epoch, such as 90d, or editor=90d for one collection (400d)",
+    )
     _add_access(parser)
 
 
@@ -89,6 +100,28 @@ def _durability(text: str) -> Durability:
         return Durability(Promise(level), int(replicas) if colon else 1)
     except ValueError:
         raise argparse.ArgumentTypeError(f"is memory, fsync, replicated or replicated:N, not {text!r}") from None
+
+
+def _keep(text: str) -> tuple[str, int]:
+    """A collection's name, or none, and for how many seconds its counters are kept."""
+    from deniable_aggregator.analysis.dates import seconds_of
+
+    name, equals, span = text.rpartition("=")
+    try:
+        if equals and not name:
+            raise ValueError(f"takes 90d or editor=90d, not {text!r}")
+        return name, seconds_of(span)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _kept(kept: list[tuple[str, int]]) -> dict[str, Any]:
+    """For how long counters are kept, as a calendar has it."""
+    own = dict(kept)
+    if len(own) < len(kept):
+        raise UsageError("--keep: says twice for how long the same is kept")
+    everywhere = own.pop("", None)
+    return {"keeps": own} if everywhere is None else {"keep": everywhere, "keeps": own}
 
 
 def run(options: Any) -> None:
@@ -118,7 +151,9 @@ def run(options: Any) -> None:
         shards=options.shards,
         grace=options.grace,
         access=access,
+        simulated=options.simulated,
     )
+    settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
     program = Program(settings, Sources(tuple(options.collections)), answering)
     supervisor = Supervisor(program, options.workers)
     site = _site(options.http, supervisor.catalog, debug=options.debug_view)
@@ -134,6 +169,9 @@ def run(options: Any) -> None:
             print(f"the page is at {site.url}", flush=True)
             if site.debug_url:
                 print(f"the debug view is at {site.debug_url}", flush=True)
+        served = {collection.name for collection in supervisor.catalog.collections()}
+        for name in settings.calendar.keeps.keys() - served:
+            print(f"--keep {name}=...: no such collection is served; {hint(name, served)}", file=sys.stderr)
         if access.costs_more():
             print(
                 "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA", file=sys.stderr

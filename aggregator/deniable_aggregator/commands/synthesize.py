@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from deniable_aggregator.commands._asking import add_asking, credentials, pairs
+from deniable_aggregator.commands._asking import add_asking, add_intervals, credentials, pairs, window
 from deniable_aggregator.commands._command import UsageError, command, positive
 
 __all__ = ["add"]
@@ -21,6 +21,7 @@ def add(commands: Any) -> None:
     size.add_argument("--within", type=float, metavar="SHARE",
                       help="as many as it takes that every share is within this of the answer's")  # fmt: skip
     add_asking(parser)
+    add_intervals(parser)
     parser.set_defaults(format="csv")
 
 
@@ -40,8 +41,7 @@ def run(options: Any) -> None:
         table = reader.estimates(
             options.metric,
             collection=options.collection,
-            last=options.last,
-            last_epoch=options.last_epoch,
+            **window(options),
             segment=pairs("--segment", options.segment, "NAME=VALUE, such as platform=linux"),
             confidence=options.confidence,
             target=options.target,

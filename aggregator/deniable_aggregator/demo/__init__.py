@@ -19,14 +19,16 @@ from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import analyst_of
 from deniable_aggregator.analysis.question import Answer, Query
-from deniable_aggregator.answers import DEVICES, SHARES, Measure, RowId, Series, Target, share_key, truth
+from deniable_aggregator.answers import DEVICES, SHARES, Estimate, Measure, RowId, Series, Target, share_key, truth
 from deniable_aggregator.answers.joint import ASSOCIATION, CONDITIONALS, INDEPENDENCE, MARGINALS
 from deniable_aggregator.answers.text import FOUND
 from deniable_aggregator.demo.fleet import Fleet
+from deniable_aggregator.demo.lesson import RIGHT
 from deniable_aggregator.planning.truth import Truth
 from deniable_aggregator.serving.estimate_service import estimates_of
 from deniable_aggregator.serving.server import Server, Settings, layout_of
 from deniable_aggregator.telling.digits import decimals, text
+from deniable_aggregator.telling.few import readings
 from deniable_aggregator.telling.terminal import Progress, histogram, table
 from deniable_aggregator.web import Site
 
@@ -53,12 +55,20 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
     analysts = analyst_of(Catalog([collection]), fleet.truth)
     site = None if once or http is None else Site(http, analysts, demo=True)
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as directory:
-        settings = Settings(listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0)
+        settings = Settings(
+            listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0, simulated=True
+        )
         beside = [site.beside] if site else []
         server = Server(settings, [layout_of(collection)], [estimates_of(analysts)], beside)
         await server.start()
         try:
             endpoint = f"127.0.0.1:{server.port}"
+
+            async def read(epoch: int, name: str) -> Estimate:
+                (found,) = await analysts(server.store).answers(collection.name, Query(last_epoch=epoch), name)
+                return found.estimate
+
+            await fleet.learn(devices, endpoint, read)
             progress = Progress("devices that have reported", devices)
             values = await fleet.report(devices, endpoint, epoch, progress)
             answers = [
@@ -71,6 +81,7 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
                 )
             ]
             print(_shown(collection, answers, values, devices))  # noqa: T201
+            print(_learned(fleet, [await read(day, RIGHT) for day in fleet.days]))  # noqa: T201
             if not once:
                 _invite(endpoint, site)
                 await _until_interrupted(fleet.keep_reporting(devices, endpoint))
@@ -109,19 +120,25 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
     for found in answers:
         metric, estimate = collection.metrics[found.metric.name], found.estimate
         known = truth(metric, values[metric.name])
-        for (where, row), heading in zip(estimate.by_id.items(), estimate.headings, strict=True):
+        every = zip(estimate.by_id.items(), estimate.headings, readings(metric, estimate), strict=True)
+        for (where, row), heading, read in every:
             if (heading.ordered and heading.measure is Measure.SHARE) or heading.name in _NOT_LISTED:
                 continue
             true, places = known[where], decimals(heading)
             holds = row.low <= true <= row.high
             held += holds
-            said, low, high, asked = (
-                text(each, heading.measure, places) for each in (row.value, row.low, row.high, true)
-            )
+            low, high, asked = (text(each, heading.measure, places) for each in (row.low, row.high, true))
             ends = f"{low} to {high}"
             of = "association of " if heading.name == ASSOCIATION else ""
             rows.append(
-                (f"{metric.name}: {of}{row.key}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
+                (
+                    f"{metric.name}: {of}{row.key}",
+                    asked,
+                    read.text,
+                    ends,
+                    "yes" if holds else "no",
+                    str(metric.epsilon),
+                )
             )
         drawings += [_drawing(metric.name, series, metric.kind.unit) for series in estimate.series
                      if series.heading.ordered and series.heading.adds_up]  # fmt: skip
@@ -135,6 +152,17 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
         f"{table(header, rows, right)}\n{''.join(f'{each}{chr(10)}' for each in drawings)}\n"
         f"{held} of {len(rows)} intervals hold the truth; 95% of all such intervals do."
     )
+
+
+def _learned(fleet: Fleet, answers: Sequence[Estimate]) -> str:
+    """How often the models of all days guess right."""
+    lines = []
+    for number, (day, found) in enumerate(zip(fleet.days, answers, strict=True), 1):
+        row, true = found.rows[0], fleet.lesson.right(day)
+        said, low, high, known = (text(each, Measure.SHARE, 2) for each in (row.value, row.low, row.high, true))
+        lines.append((f"round {number}", known, said, f"{low} to {high}", f"{found.reports:,}"))
+    header = ("the model guesses right", "truth", "estimate", "95% interval", "devices")
+    return f"\n{table(header, lines, (False, True, True, True, True))}"
 
 
 def _numbers(found: Answer, known: Mapping[RowId, float]) -> list[str]:

@@ -3,6 +3,7 @@
 words:
   drift  earlier days differ from today a little, so that there is something to see over time
   turn   two answers differ more: something has happened today, which comparisons find
+  learn  each earlier day is a round, whose answer makes the model of the next day (`lesson.py`)
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import Measure, RowId, combines, headings, truth
+from deniable_aggregator.answers import Estimate, Measure, RowId, combines, headings, truth
+from deniable_aggregator.demo.lesson import ANSWERED, UPDATE, Lesson
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.planning.truth import Truth
 
@@ -48,10 +50,26 @@ class Fleet:
         self._epoch = epoch
         self._devices: Counter[int] = Counter()
         self._generator = np.random.default_rng()
+        self.lesson = Lesson(epoch - _DAYS)
+        """What it learns."""
+
+    @property
+    def days(self) -> range:
+        """The epochs of earlier days, and today's."""
+        return range(self._epoch - _DAYS, self._epoch + 1)
+
+    async def learn(self, devices: int, endpoint: str, read: Callable[[int, str], Awaitable[Estimate]]) -> None:
+        """On each earlier day devices say how they would change the model of that day; `read` gives their answer."""
+        for epoch in self.days[:-1]:
+            values = Truth(self.lesson.on(epoch)).draw(max(devices // _FEWER, 2), self._generator)
+            await fleet.forward(self._collection, values, endpoint, epoch, self._generator, _silent)
+            self.lesson.take(await read(epoch, UPDATE))
 
     async def report(self, devices: int, endpoint: str, epoch: int, progress: Any) -> Mapping[str, Sequence[Any]]:
         """So many devices report for an epoch; what they would have answered plainly."""
-        values = self._on(epoch).draw(devices, self._generator)
+        values: Mapping[str, Sequence[Any]] = self._on(epoch).draw(devices, self._generator)
+        if epoch < self._epoch:  # what is learned has been said on those days
+            values = {name: own for name, own in values.items() if name not in ANSWERED}
         send = fleet.forward if devices > fleet.LARGE else fleet.report
         await send(self._collection, values, endpoint, epoch, self._generator, progress)
         self._devices[epoch] += devices
@@ -59,7 +77,7 @@ class Fleet:
 
     async def keep_reporting(self, devices: int, endpoint: str) -> None:
         """The days before, and then more and more devices today."""
-        for epoch in range(self._epoch - 1, self._epoch - 1 - _DAYS, -1):
+        for epoch in self.days[-2::-1]:
             await self.report(max(devices // _FEWER, 1), endpoint, epoch, _silent)
         while True:
             await self.report(_TOGETHER, endpoint, self._epoch, _silent)
@@ -121,7 +139,7 @@ class Fleet:
                 tilted = [weight * _turned(name, value) for value, weight in zip(values, tilted, strict=True)]
             scale = _WHOLE / sum(tilted)
             moved[name] = values, [float(round(weight * scale)) for weight in tilted]
-        return replace(self._today, values=moved)
+        return replace(self._today, values={**moved, **self.lesson.on(epoch)})
 
 
 def _turned(name: str, value: Any) -> float:

@@ -10,8 +10,8 @@ while an id can be forgotten, its batch would be refused for its age.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.ingest.bounds import Bound, bound_of, digest_of
@@ -42,12 +42,14 @@ class Calendar:
     accept_ahead: float = 3600.0
     """By how many seconds a device's clock may be ahead."""
     keep: float = 400.0 * _DAY
-    """For how many seconds after an epoch's end its counters are kept."""
+    """For how many seconds after an epoch's end its counters are kept, from when they begin."""
+    keeps: Mapping[str, float] = field(default_factory=dict)
+    """The same for collections that are kept for another time, by name."""
     clock: Callable[[], float] = time.time
     """Seconds since 1970-01-01T00:00:00Z."""
 
     def __post_init__(self) -> None:
-        if self.accept_late < 0 or self.accept_ahead < 0 or self.keep < 0:
+        if min(self.accept_late, self.accept_ahead, self.keep, *self.keeps.values()) < 0:
             raise ValueError("spans of time are not negative")
 
     def accepted(self, layout: Layout) -> range:
@@ -60,7 +62,8 @@ class Calendar:
         """For how many seconds from now the ids of an epoch are remembered, and its counters kept."""
         left = (epoch + 1) * layout.epoch_seconds - int(self.clock())
         remember = left + (self.accept_late + 1) * layout.epoch_seconds
-        return max(remember, 1), max(remember, left + int(self.keep), 1)
+        keep = self.keeps.get(layout.name, self.keep)
+        return max(remember, 1), max(remember, left + int(keep), 1)
 
 
 class _Accepted:

@@ -43,7 +43,8 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
     ) -> pb.ListCollectionsResponse:
         """The collections that the aggregator knows."""
         catalog = self._questions.analyst.catalog
-        known = [collection_message(own, catalog) for own in catalog.collections()]
+        simulated = await self._questions.analyst.simulated()
+        known = [collection_message(own, catalog, simulated) for own in catalog.collections()]
         return pb.ListCollectionsResponse(collections=known)
 
     async def GetEstimate(self, request: pb.GetEstimateRequest, context: _Context) -> pb.GetEstimateResponse:  # noqa: N802
@@ -91,13 +92,22 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         """By how much answers differ from others."""
         return await _answered(self._questions.comparisons(asker_of(context), request), context)
 
+    async def ListCounters(  # noqa: N802
+        self, request: pb.ListCountersRequest, context: _Context
+    ) -> pb.ListCountersResponse:
+        """The raw counters of one metric, or of all."""
+        asked = request.collection, request.query, request.metric or None
+        found = self._questions.counters(asker_of(context), *asked)
+        return pb.ListCountersResponse(columns=await _answered(found, context))
+
     async def WatchEstimates(  # noqa: N802
         self, request: pb.WatchEstimatesRequest, context: _Context
     ) -> AsyncIterator[pb.WatchEstimatesResponse]:
         """The answers of all metrics of a collection, again whenever they have changed."""
-        asked = request.collection, request.query
         sent = None
         while True:
+            query = await _answered(self._questions.dated(request.collection, request.query), context)
+            asked = request.collection, query
             version = await _answered(self._questions.version(*asked), context)
             if version != sent:
                 estimates = await _answered(self._unless_busy(asker_of(context), *asked), context)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
+from deniable_aggregator.store.doubts import MOST_REASON, Doubt, Doubted, Doubts
 from deniable_aggregator.store.durability import Durability, Promise
-from deniable_aggregator.store.embedded import EmbeddedStore
+from deniable_aggregator.store.embedded import EmbeddedStore, reached
 from deniable_aggregator.store.errors import (
     CounterOverflow,
     DataDirectoryInUse,
@@ -22,6 +23,7 @@ from deniable_aggregator.store.store import ID_BYTES, Arrivals, Store, StoreStat
 __all__ = [
     "ID_BYTES",
     "KEY",
+    "MOST_REASON",
     "Additions",
     "Arrivals",
     "Cell",
@@ -29,6 +31,9 @@ __all__ = [
     "CounterKey",
     "CounterOverflow",
     "DataDirectoryInUse",
+    "Doubt",
+    "Doubted",
+    "Doubts",
     "Durability",
     "EmbeddedStore",
     "EmbeddedStoreFailed",
@@ -43,4 +48,5 @@ __all__ = [
     "StoreStatus",
     "StoreUnavailable",
     "StoreUnfit",
+    "reached",
 ]

@@ -20,7 +20,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from urllib.parse import quote
 from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
 from deniable_aggregator.store.store import Store
 
-__all__ = ["EmbeddedStore", "server_program"]
+__all__ = ["EmbeddedStore", "reached", "server_program"]
 
 _LOG = logging.getLogger(__name__)
 _PARENTED = Path(__file__).with_name("parented.py")
@@ -218,6 +218,27 @@ class EmbeddedStore:
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def reached(data_dir: Path) -> AsyncIterator[str]:
+    """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
+    started for as long as this takes."""
+    written = data_dir / "valkey.conf"
+    if not written.exists():
+        raise EmbeddedStoreFailed(f"{data_dir} is no aggregator's: --data names the directory that it was given")
+    embedded = EmbeddedStore(data_dir, patience=0)
+    try:
+        await embedded.start()
+    except DataDirectoryInUse:
+        settings = dict(line.split(" ", 1) for line in written.read_text().splitlines())
+        socket = settings["unixsocket"].strip('"')
+        yield f"unix://{quote(socket)}"
+        return
+    try:
+        yield embedded.url
+    finally:
+        await embedded.stop()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

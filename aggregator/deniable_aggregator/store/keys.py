@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = [
+    "DOUBTS_KEY",
     "SHARDS_KEY",
+    "SIMULATED_KEY",
     "CounterKey",
     "EpochKey",
     "counts_begin",
@@ -23,6 +25,10 @@ __all__ = [
 
 SHARDS_KEY = b"deniable:shards"
 """Where the store keeps the number of shards that its counters were begun with."""
+SIMULATED_KEY = b"deniable:simulated"
+"""Where it keeps that it was begun for simulated devices."""
+DOUBTS_KEY = b"deniable:doubts"
+"""Where it keeps what an operator says of epochs."""
 
 
 class EpochKey(NamedTuple):

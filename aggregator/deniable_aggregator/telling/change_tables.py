@@ -7,7 +7,7 @@ from datetime import UTC
 from typing import Any, ClassVar
 
 from deniable.v1 import estimate_service_pb2 as pb
-from deniable_aggregator.telling.tables import Table, asked_elsewhere, plain
+from deniable_aggregator.telling.tables import Table, asked_elsewhere, doubted, plain
 
 __all__ = ["CHANGE_COLUMNS", "Changes"]
 
@@ -15,7 +15,7 @@ CHANGE_COLUMNS = (
     "collection", "metric", "segment", "start", "end", "before_segment", "before_start", "before_end", "series",
     "key", "parent", "before", "after", "difference", "low", "high", "std_error", "ratio", "ratio_low", "ratio_high",
     "p_value", "found", "new", "reports", "before_reports", "confidence", "target", "measure", "unit", "before_text",
-    "after_text", "text", "low_text", "high_text", "note",
+    "after_text", "text", "low_text", "high_text", "too_few", "note",
 )  # fmt: skip
 """Of every table of comparisons; what is not known is None."""
 
@@ -45,6 +45,7 @@ def _mark(row: dict[str, Any]) -> str:
 
 def _rows(comparison: pb.Comparison) -> Iterator[dict[str, Any]]:
     before, after = comparison.before, comparison.after
+    notes = comparison.note, asked_elsewhere(comparison.place), doubted([*before.doubts, *after.doubts])
     about = {
         "collection": comparison.place.title or comparison.collection,
         "metric": comparison.metric,
@@ -58,7 +59,7 @@ def _rows(comparison: pb.Comparison) -> Iterator[dict[str, Any]]:
         "before_reports": before.reports,
         "confidence": comparison.confidence,
         "target": plain(pb.Target, comparison.target),
-        "note": "; ".join(part for part in (comparison.note, asked_elsewhere(comparison.place)) if part),
+        "note": "; ".join(filter(None, notes)),
     }
     for series in comparison.series:
         own = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -11,16 +11,21 @@ from deniable import Collection, Metric
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import Catalog, Place
-from deniable_aggregator.analysis.question import Answer, Overview, Query, Trend
+from deniable_aggregator.analysis.dates import Dates, moment_of
+from deniable_aggregator.analysis.question import Answer, EpochDoubt, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
+from deniable_aggregator.telling.few import TOO_FEW, Reading, readings
 from deniable_aggregator.telling.reveals import reveals
 
 __all__ = [
     "LOOKS",
     "collection_message",
+    "dates_of",
+    "doubt_messages",
     "estimate_message",
     "heading_message",
+    "in_numbers",
     "overview_message",
     "place_message",
     "query_of",
@@ -39,6 +44,19 @@ _MEASURES = {
 }
 
 
+def dates_of(window: pb.Query | pb.Before) -> Dates:
+    """What a message says of a window."""
+    start: str = getattr(window, "from")
+    return Dates(start, window.to, window.last, window.last_epoch, window.epochs)
+
+
+def in_numbers(window: pb.Query | pb.Before, found: Dates) -> None:
+    """Have a message say its window in numbers of epochs."""
+    for name in ("from", "to", "last"):
+        window.ClearField(name)
+    window.last_epoch, window.epochs = found.last_epoch, found.epochs
+
+
 def query_of(query: pb.Query, weighted: bool = False) -> Query:
     """A query as the analyst takes it; a ValueError says what is wrong with it."""
     if query.weights and not weighted:
@@ -53,6 +71,7 @@ def query_of(query: pb.Query, weighted: bool = False) -> Query:
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
         series=tuple(query.series),
         looks=next((own for own, sent in LOOKS.items() if sent == query.looks), Looks.ONE),
+        doubtful=query.doubtful,
     )
 
 
@@ -77,7 +96,20 @@ def estimate_message(found: Answer) -> pb.Estimate:
         looks=LOOKS[found.looks],
         weighted_by=found.weighted_by,
         place=place_message(found.place),
+        doubts=doubt_messages(found.doubts, seconds),
     )
+
+
+def doubt_messages(doubts: Iterable[EpochDoubt], seconds: int) -> Iterator[pb.Doubt]:
+    """The epochs that an operator does not trust."""
+    for own in doubts:
+        yield pb.Doubt(
+            epoch=own.epoch,
+            text=moment_of(own.epoch, seconds),
+            reason=own.reason,
+            removed=own.removed,
+            left_out=own.left_out,
+        )
 
 
 def place_message(place: Place) -> pb.Place:
@@ -86,12 +118,13 @@ def place_message(place: Place) -> pb.Place:
 
 
 def _series_messages(found: Answer) -> Iterator[pb.Series]:
-    place = 0
+    place, read = 0, readings(found.metric, found.estimate)
     for series, count in zip(found.estimate.series, found.row_counts, strict=True):
         until = place + len(series.rows)
         consistent = found.consistent[place:until]
         truth = found.truth[place:until] if found.truth else [math.nan] * len(series.rows)
-        rows = [_row_message(series, *own) for own in zip(series.rows, consistent, truth, strict=True)]
+        every = zip(series.rows, read[place:until], consistent, truth, strict=True)
+        rows = [_row_message(series, *own) for own in every]
         least = series.least
         words = "" if least is None else text(least, series.heading.measure, decimals(series.heading))
         heading = heading_message(series.heading)
@@ -99,7 +132,7 @@ def _series_messages(found: Answer) -> Iterator[pb.Series]:
         place = until
 
 
-def _row_message(series: Series, row: Row, consistent: float | None, truth: float) -> pb.EstimateRow:
+def _row_message(series: Series, row: Row, read: Reading, consistent: float | None, truth: float) -> pb.EstimateRow:
     measure, places = series.heading.measure, decimals(series.heading)
 
     def words(value: float | None) -> str:
@@ -113,11 +146,14 @@ def _row_message(series: Series, row: Row, consistent: float | None, truth: floa
         low=row.low,
         high=row.high,
         std_error=_known(row.std_error),
-        text=words(row.value),
+        text=read.text,
+        cut=read.value,
+        too_few=read.few,
+        raw_text=words(row.value),
         low_text="" if chance else words(row.low),
         high_text="" if chance else words(row.high),
         consistent=consistent,
-        consistent_text=words(consistent),
+        consistent_text=TOO_FEW if read.few and consistent is not None else words(consistent),
         truth=asked,
         truth_text=words(asked),
     )
@@ -163,8 +199,8 @@ def _trend_message(trend: Trend) -> pb.Trend:
     )
 
 
-def collection_message(collection: Collection, catalog: Catalog) -> pb.CollectionInfo:
-    """A collection of a catalog, as people read it."""
+def collection_message(collection: Collection, catalog: Catalog, simulated: bool = False) -> pb.CollectionInfo:
+    """A collection of a catalog, as people read it; where its store is for simulated devices, that it is."""
     return pb.CollectionInfo(
         name=collection.name,
         digest=f"{collection.digest:016x}",
@@ -172,6 +208,7 @@ def collection_message(collection: Collection, catalog: Catalog) -> pb.Collectio
         epoch_seconds=collection.epoch_seconds,
         title=catalog.title(collection),
         version=collection.version,
+        simulated=simulated,
         metrics=[_metric_message(metric, collection, catalog) for metric in collection.metrics.values()],
         segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
         budget_epoch=float(collection.budget.epoch),

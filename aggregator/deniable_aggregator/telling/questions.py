@@ -10,23 +10,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.anytime import LOOKS_TIMES
 from deniable_aggregator.analysis.changes import RATE, SIDES_TIMES, changes, sides_of
-from deniable_aggregator.analysis.prices import Price, told
+from deniable_aggregator.analysis.prices import Price, counting, told
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer
 from deniable_aggregator.analysis.turns import SLICE, Turn
 from deniable_aggregator.analysis.weighting import weighted_answers
+from deniable_aggregator.analysis.windows import added
 from deniable_aggregator.answers import check_asked, headings
 from deniable_aggregator.telling.change_messages import before_of, changes_message, devices_of
-from deniable_aggregator.telling.messages import estimate_message, overview_message, query_of
+from deniable_aggregator.telling.counters import Counted, counters_message
+from deniable_aggregator.telling.messages import (
+    dates_of,
+    estimate_message,
+    in_numbers,
+    overview_message,
+    query_of,
+)
 
 __all__ = ["Questions"]
 
 _Told = TypeVar("_Told")
+_BEFORE = ("with_from", "with_to", "with")
+"""What the parts of a window are called that is compared with."""
 
 
 class Questions:
@@ -40,6 +51,7 @@ class Questions:
         self, asker: str, collection: str, query: pb.Query, metric: str | None = None
     ) -> list[pb.Estimate]:
         """The answers of one metric, or of all metrics, of a collection."""
+        query = await self.dated(collection, query)
         weighted = bool(query.weights) and query.looks in {pb.LOOKS_UNSPECIFIED, pb.LOOKS_ONE}
         asked, times = query_of(query, weighted), max(len(query.weights), 1)
         async with self._turn(asker, self.price(collection, query, metric, times=times)) as turn:
@@ -52,6 +64,7 @@ class Questions:
 
     async def epochs(self, asker: str, collection: str, query: pb.Query, metric: str) -> list[pb.Estimate]:
         """The answers of one metric in each epoch of a window."""
+        query = await self.dated(collection, query)
         async with self._turn(asker, self.price(collection, query, metric, apart=True)) as turn:
             answers = await self.analyst.by_epoch(collection, query_of(query), metric, turn)
             return await _messages(answers, turn)
@@ -60,6 +73,7 @@ class Questions:
         self, asker: str, collection: str, query: pb.Query, metric: str, segment: str
     ) -> list[pb.Estimate]:
         """The answers of one metric in each value of a segment."""
+        query = await self.dated(collection, query)
         times = len(self.analyst.values(collection, segment))
         async with self._turn(asker, self.price(collection, query, metric, times=times)) as turn:
             answers = await self.analyst.by_segment(collection, query_of(query), metric, segment, turn)
@@ -67,6 +81,7 @@ class Questions:
 
     async def overview(self, asker: str, collection: str, query: pb.Query, trend: int) -> pb.GetOverviewResponse:
         """The answers of all metrics of a collection, and how they have come about."""
+        query = await self.dated(collection, query)
         span = min(max(trend, query.epochs, 1), MOST_EPOCHS)
         async with self._turn(asker, self.price(collection, query, trend=span)) as turn:
             found = await self.analyst.overview(collection, query_of(query), span, turn)
@@ -75,6 +90,7 @@ class Questions:
 
     async def comparisons(self, asker: str, request: pb.ListComparisonsRequest) -> pb.ListComparisonsResponse:
         """By how much answers differ."""
+        request = await self._both_dated(request)
         query, before, devices = query_of(request.query), before_of(request), devices_of(request)
         about = self.analyst.catalog.collection(request.collection)
         metrics = self.analyst.metrics(about, request.metric or None)
@@ -87,15 +103,55 @@ class Questions:
             rows = sum(len(own) for each in found.changed for own in each.rows)
             return await _made(lambda: changes_message(found), told(rows), turn)
 
+    async def counters(
+        self, asker: str, collection: str, query: pb.Query, metric: str | None = None
+    ) -> list[pb.ColumnCounters]:
+        """The raw counters of one metric, or of all metrics, over a window."""
+        _check_window_alone(query)
+        asked, about = query_of(await self.dated(collection, query)), self.analyst.catalog.collection(collection)
+        metrics, joined = self.analyst.metrics(about, metric), len(self.analyst.catalog.joined(about))
+        columns = []
+        async with self._turn(asker, Price(about, metrics, asked.epochs, joined=joined, raw=True)) as turn:
+            window = await self.analyst.window(collection, asked)
+            asked = replace(asked, last_epoch=window.stop - 1)
+            doubts = await self.analyst.doubts(collection, asked)
+            for each in metrics:
+                own = added(await self.analyst.counters(collection, asked, each, turn))
+                counted = Counted(self.analyst.catalog.title(about), about, each, window, asked.segment, own, doubts)
+                columns += await _made(lambda own=counted: [*counters_message(own)], counting(each), turn)  # type: ignore[misc]
+        return columns
+
     async def comparisons_version(self, request: pb.ListComparisonsRequest) -> str:
         """What tells comparisons from those that the same question had before, or will have."""
+        request = await self._both_dated(request)
         query, before = query_of(request.query), before_of(request)
         sides = await sides_of(self.analyst, request.collection, query, before)
         return " ".join([await self.analyst.version(request.collection, own) for own in sides])
 
     async def version(self, collection: str, query: pb.Query, trend: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""
+        query = await self.dated(collection, query)
         return await self.analyst.version(collection, query_of(query, weighted=True), trend)
+
+    async def dated(self, collection: str, query: pb.Query) -> pb.Query:
+        """A query whose window is said in numbers of epochs, in place of one that says it by dates."""
+        said = dates_of(query)
+        if not (said.start or said.end or said.last):
+            return query
+        numbered = pb.Query()
+        numbered.CopyFrom(query)
+        in_numbers(numbered, await self.analyst.dated(collection, said))
+        return numbered
+
+    async def _both_dated(self, request: pb.ListComparisonsRequest) -> pb.ListComparisonsRequest:
+        """The same of both sides of a comparison."""
+        numbered = pb.ListComparisonsRequest()
+        numbered.CopyFrom(request)
+        numbered.query.CopyFrom(await self.dated(request.collection, request.query))
+        said = dates_of(request.before)
+        if said.start or said.end or said.last:
+            in_numbers(numbered.before, await self.analyst.dated(request.collection, said, _BEFORE))
+        return numbered
 
     def price(
         self,
@@ -120,6 +176,13 @@ class Questions:
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:
         async with self.analyst.turns.question(asker, price.check()) as turn:
             yield turn
+
+
+def _check_window_alone(query: pb.Query) -> None:
+    """A ValueError for whatever has to do with estimates alone."""
+    taken = {"from", "to", "last", "last_epoch", "epochs", "segment", "doubtful"}
+    if others := [field.name for field, _ in query.ListFields() if field.name not in taken]:
+        raise ValueError(f"counters are of a window and a segment; they have no {', '.join(others)}")
 
 
 async def _messages(answers: Iterable[Answer], turn: Turn) -> list[pb.Estimate]:

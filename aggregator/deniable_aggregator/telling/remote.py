@@ -13,13 +13,13 @@ import grpc
 from deniable import Credentials
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
+from deniable_aggregator.telling.asking import Anytime, Before, Day, Target, before_of, query_of, window_of
 from deniable_aggregator.telling.change_tables import Changes
+from deniable_aggregator.telling.counters import CounterTable
 from deniable_aggregator.telling.tables import Table
 
 __all__ = ["Reader", "RemoteError"]
 
-_LOOKS = {"": pb.LOOKS_ONE, "growing": pb.LOOKS_GROWING, "any": pb.LOOKS_ANY}
-_TARGETS = {"population": pb.TARGET_POPULATION, "reporting": pb.TARGET_REPORTING}
 _MOST_MESSAGE_BYTES = 64 << 20
 
 
@@ -30,17 +30,14 @@ class RemoteError(Exception):
 class Reader:
     """Asks an aggregator; close it, or use it in a `with` block.
 
-    Every question takes the same choices: `last` epochs up to `last_epoch` (the newest that is well under way), in a
-    `segment` such as {"platform": "linux"}, with intervals of a `confidence` about a `target`: the "population" that
-    the devices are a sample of, or just the devices "reporting". Who looks again and again asks for intervals that
-    hold `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
-    windows. Of a distribution any `quantiles` can be asked for, such as [0.5, 0.999], and the `shares` of ranges:
-    [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what lies below 200, and what between both.
-    Of a text any `words` can be asked for; `candidates` says which of many words there are.
-    Just some `series` can be asked for, and just the largest `rows` of each that has no order of its own.
-    Where it is known how the population is made up, `weights` say so, such as
-    {"platform": {"linux": 0.6, "windows": 0.4}}, and `estimates` are weighted by it. With `credentials` TLS is
-    spoken, as the SDK speaks it.
+    Of every question the window can be said: `from_` a day `to` a day, such as "2026-11-13" (hours as
+    "2026-11-13T14:00", in UTC), the `last` "7d" or 7 epochs, or up to an epoch's number, `last_epoch`. It ends with
+    the newest epoch that is well under way, and has one, unless that is said. Likewise the `segment`, such as
+    {"platform": "linux"}; the `confidence` of the intervals, and their `target`: the "population" that the devices
+    are a sample of, or just the devices "reporting". Who looks again and again asks for intervals that hold
+    `anytime`: at all looks at "growing" windows, which begin with the same epoch, or at a year of looks at "any"
+    windows. Of each series that has no order of its own, just the largest `rows` can be asked for. With `credentials`
+    TLS is spoken, as the SDK speaks it.
     """
 
     def __init__(
@@ -59,9 +56,52 @@ class Reader:
         """The collections that the aggregator knows."""
         return list(self._ask(self._service.ListCollections, pb.ListCollectionsRequest()).collections)
 
-    def estimates(self, metric: str = "", *, collection: str = "", **choices: Any) -> Table:
-        """The answers of one metric, or of all of them; `collection` is needed where there are several."""
-        query = _query(**choices)
+    def estimates(
+        self,
+        metric: str = "",
+        *,
+        collection: str = "",
+        from_: Day | None = None,
+        to: Day | None = None,
+        last: int | str | None = None,
+        last_epoch: int | None = None,
+        segment: Mapping[str, str] | None = None,
+        doubtful: bool = False,
+        confidence: float = 0.95,
+        target: Target = "population",
+        anytime: Anytime = "",
+        rows: int = 0,
+        series: Sequence[str] = (),
+        quantiles: Sequence[float] = (),
+        shares: Sequence[tuple[float | None, float | None]] = (),
+        words: Sequence[str] = (),
+        weights: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> Table:
+        """The answers of one metric, or of all of them; `collection` is needed where there are several.
+
+        Just some `series` can be asked for. Of a distribution any `quantiles` can be, such as [0.5, 0.999], and the
+        `shares` of ranges: [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what lies below 200,
+        and what between both. Of a text any `words` can be asked for; `candidates` says which of many words there
+        are. Where it is known how the population is made up, `weights` say so, such as {"platform": {"linux": 0.6,
+        "windows": 0.4}}, and the answers are weighted by it.
+        """
+        query = query_of(
+            from_=from_,
+            to=to,
+            last=last,
+            last_epoch=last_epoch,
+            segment=segment,
+            doubtful=doubtful,
+            confidence=confidence,
+            target=target,
+            anytime=anytime,
+            rows=rows,
+            series=series,
+            quantiles=quantiles,
+            shares=shares,
+            words=words,
+            weights=weights,
+        )
         if metric:
             one = pb.GetEstimateRequest(collection=collection, metric=metric, query=query)
             return Table.of([self._ask(self._service.GetEstimate, one).estimate])
@@ -74,8 +114,16 @@ class Reader:
         words: Sequence[str],
         *,
         collection: str = "",
+        from_: Day | None = None,
+        to: Day | None = None,
+        last: int | str | None = None,
+        last_epoch: int | None = None,
+        segment: Mapping[str, str] | None = None,
+        doubtful: bool = False,
+        confidence: float = 0.95,
+        target: Target = "population",
+        anytime: Anytime = "",
         false_discovery_rate: float = 0.05,
-        **choices: Any,
     ) -> Table:
         """Of a text, those of some words that some devices have, at a false discovery rate over all of them.
 
@@ -88,25 +136,106 @@ class Reader:
         rows: list[dict[str, Any]] = []
         short = [word for word in words if len(word) + len(CANDIDATES) <= MOST_KEY]
         for start in range(0, len(short), MOST_ASKED):
-            some = short[start : start + MOST_ASKED]
-            asked = {**choices, "words": some, "series": [CANDIDATES]}
-            told = self.estimates(metric, collection=collection, **asked)
+            told = self.estimates(
+                metric,
+                collection=collection,
+                from_=from_,
+                to=to,
+                last=last,
+                last_epoch=last_epoch,
+                segment=segment,
+                doubtful=doubtful,
+                confidence=confidence,
+                target=target,
+                anytime=anytime,
+                words=short[start : start + MOST_ASKED],
+                series=[CANDIDATES],
+            )
             rows += [row for row in told if row["series"] == CANDIDATES]
         chances = [_by_chance(row["value"], row["std_error"]) for row in rows]
         return Table(
             row for row, own in zip(rows, found(chances, false_discovery_rate, apart=True), strict=True) if own
         )
 
-    def epochs(self, metric: str, *, collection: str = "", **choices: Any) -> Table:
-        """The answers of a metric in each epoch of the window."""
-        request = pb.ListEpochEstimatesRequest(collection=collection, metric=metric, query=_query(**choices))
+    def epochs(
+        self,
+        metric: str,
+        *,
+        collection: str = "",
+        from_: Day | None = None,
+        to: Day | None = None,
+        last: int | str | None = None,
+        last_epoch: int | None = None,
+        segment: Mapping[str, str] | None = None,
+        doubtful: bool = False,
+        confidence: float = 0.95,
+        target: Target = "population",
+        anytime: Anytime = "",
+        rows: int = 0,
+        series: Sequence[str] = (),
+        quantiles: Sequence[float] = (),
+        shares: Sequence[tuple[float | None, float | None]] = (),
+        words: Sequence[str] = (),
+    ) -> Table:
+        """The answers of a metric in each epoch of the window; with the options that `estimates` has."""
+        query = query_of(
+            from_=from_,
+            to=to,
+            last=last,
+            last_epoch=last_epoch,
+            segment=segment,
+            doubtful=doubtful,
+            confidence=confidence,
+            target=target,
+            anytime=anytime,
+            rows=rows,
+            series=series,
+            quantiles=quantiles,
+            shares=shares,
+            words=words,
+        )
+        request = pb.ListEpochEstimatesRequest(collection=collection, metric=metric, query=query)
         return Table.of(self._ask(self._service.ListEpochEstimates, request).estimates)
 
-    def segments(self, metric: str, name: str, *, collection: str = "", **choices: Any) -> Table:
-        """The answers of a metric in each value of a segment."""
-        request = pb.ListSegmentEstimatesRequest(
-            collection=collection, metric=metric, segment=name, query=_query(**choices)
+    def segments(
+        self,
+        metric: str,
+        name: str,
+        *,
+        collection: str = "",
+        from_: Day | None = None,
+        to: Day | None = None,
+        last: int | str | None = None,
+        last_epoch: int | None = None,
+        segment: Mapping[str, str] | None = None,
+        doubtful: bool = False,
+        confidence: float = 0.95,
+        target: Target = "population",
+        anytime: Anytime = "",
+        rows: int = 0,
+        series: Sequence[str] = (),
+        quantiles: Sequence[float] = (),
+        shares: Sequence[tuple[float | None, float | None]] = (),
+        words: Sequence[str] = (),
+    ) -> Table:
+        """The answers of a metric in each value of a segment; with the options that `estimates` has."""
+        query = query_of(
+            from_=from_,
+            to=to,
+            last=last,
+            last_epoch=last_epoch,
+            segment=segment,
+            doubtful=doubtful,
+            confidence=confidence,
+            target=target,
+            anytime=anytime,
+            rows=rows,
+            series=series,
+            quantiles=quantiles,
+            shares=shares,
+            words=words,
         )
+        request = pb.ListSegmentEstimatesRequest(collection=collection, metric=metric, segment=name, query=query)
         return Table.of(self._ask(self._service.ListSegmentEstimates, request).estimates)
 
     def compare(
@@ -114,31 +243,47 @@ class Reader:
         metric: str = "",
         *,
         collection: str = "",
-        before: Mapping[str, Any] | None = None,
+        before: Before | None = None,
         baseline: Mapping[str, float] | None = None,
         apart: bool = False,
         changed: float | None = None,
         false_discovery_rate: float = 0.05,
-        **choices: Any,
+        from_: Day | None = None,
+        to: Day | None = None,
+        last: int | str | None = None,
+        last_epoch: int | None = None,
+        segment: Mapping[str, str] | None = None,
+        doubtful: bool = False,
+        confidence: float = 0.95,
+        target: Target = "population",
+        anytime: Anytime = "",
+        rows: int = 0,
     ) -> Changes:
         """By how much the answers of one metric, or of all of them, differ.
 
-        `before` says from which other ones, by `last`, `last_epoch` and `segment`: at first from those of as many
-        epochs before, and of another segment in the same epochs. Or a `baseline` has numbers that are known, by their
-        rows' keys. Nobody can tell whether the same devices stand on both sides; who knows that none does says
-        `apart`, and who knows that all do, that no more than so many of them have `changed` their answer.
+        `before` says from which other ones, by `from_` and `to`, `last`, `last_epoch` and `segment`: at first from
+        those of as many epochs before, and of another segment in the same epochs. Or a `baseline` has numbers that
+        are known, by their rows' keys. Nobody can tell whether the same devices stand on both sides; who knows that
+        none does says `apart`, and who knows that all do, that no more than so many of them have `changed` their
+        answer.
         """
-        own = dict(before or {})
-        unknown = own.keys() - {"last", "last_epoch", "segment"}
-        if unknown:
-            raise TypeError(f"before takes last, last_epoch and segment, not {', '.join(sorted(unknown))}")
+        query = query_of(
+            from_=from_,
+            to=to,
+            last=last,
+            last_epoch=last_epoch,
+            segment=segment,
+            doubtful=doubtful,
+            confidence=confidence,
+            target=target,
+            anytime=anytime,
+            rows=rows,
+        )
         request = pb.ListComparisonsRequest(
             collection=collection,
             metric=metric,
-            query=_query(**choices),
-            before=pb.Before(
-                last_epoch=own.get("last_epoch") or 0, epochs=own.get("last") or 0, segment=own.get("segment")
-            ),
+            query=query,
+            before=before_of(before or {}),
             baseline=[pb.BaselineRow(key=key, value=value) for key, value in (baseline or {}).items()],
             apart=apart,
             changed=changed,
@@ -146,13 +291,66 @@ class Reader:
         )
         return Changes.told(self._ask(self._service.ListComparisons, request).comparisons)
 
-    def watch(self, *, collection: str = "", **choices: Any) -> Iterator[Table]:
-        """The answers of all metrics, again whenever they have changed."""
-        request = pb.WatchEstimatesRequest(collection=collection, query=_query(**choices))
+    def counters(
+        self,
+        metric: str = "",
+        *,
+        collection: str = "",
+        from_: Day | None = None,
+        to: Day | None = None,
+        last: int | str | None = None,
+        last_epoch: int | None = None,
+        segment: Mapping[str, str] | None = None,
+        doubtful: bool = False,
+    ) -> CounterTable:
+        """The raw counters of one metric, or of all: sums over randomised reports, each with what it counts."""
+        query = window_of(from_=from_, to=to, last=last, last_epoch=last_epoch, segment=segment, doubtful=doubtful)
+        request = pb.ListCountersRequest(collection=collection, metric=metric, query=query)
+        return CounterTable.told(self._ask(self._service.ListCounters, request).columns)
+
+    def watch(
+        self,
+        *,
+        collection: str = "",
+        from_: Day | None = None,
+        to: Day | None = None,
+        last: int | str | None = None,
+        last_epoch: int | None = None,
+        segment: Mapping[str, str] | None = None,
+        doubtful: bool = False,
+        confidence: float = 0.95,
+        target: Target = "population",
+        anytime: Anytime = "",
+        rows: int = 0,
+        series: Sequence[str] = (),
+        quantiles: Sequence[float] = (),
+        shares: Sequence[tuple[float | None, float | None]] = (),
+        words: Sequence[str] = (),
+        weights: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> Iterator[Table]:
+        """The answers of all metrics, again whenever they have changed; with the options that `estimates` has."""
+        query = query_of(
+            from_=from_,
+            to=to,
+            last=last,
+            last_epoch=last_epoch,
+            segment=segment,
+            doubtful=doubtful,
+            confidence=confidence,
+            target=target,
+            anytime=anytime,
+            rows=rows,
+            series=series,
+            quantiles=quantiles,
+            shares=shares,
+            words=words,
+            weights=weights,
+        )
+        request = pb.WatchEstimatesRequest(collection=collection, query=query)
         stream = self._service.WatchEstimates(request, metadata=self._metadata)
         try:
-            for changed in stream:
-                yield Table.of(changed.estimates)
+            for told in stream:
+                yield Table.of(told.estimates)
         except grpc.RpcError as error:
             raise RemoteError(self._words(error)) from error
         finally:
@@ -180,66 +378,6 @@ class Reader:
         if error.code() is grpc.StatusCode.UNAVAILABLE:
             return f"{self._endpoint}: {error.details()}; is the aggregator running there? (deniable serve)"
         return f"{self._endpoint}: {error.details()}"
-
-
-def _query(
-    *,
-    last: int = 1,
-    last_epoch: int | None = None,
-    segment: Mapping[str, str] | None = None,
-    confidence: float = 0.95,
-    target: str = "population",
-    anytime: str = "",
-    quantiles: Sequence[float] = (),
-    shares: Sequence[tuple[float | None, float | None]] = (),
-    words: Sequence[str] = (),
-    series: Sequence[str] = (),
-    rows: int = 0,
-    weights: Mapping[str, Mapping[str, float]] | None = None,
-) -> pb.Query:
-    if weights is not None and len(weights) != 1:
-        raise ValueError("weights are of one segment, as in {'platform': {'linux': 0.6, 'windows': 0.4}}")
-    by, parts = next(iter(weights.items())) if weights else ("", {})
-    if anytime not in _LOOKS:
-        raise ValueError(f"intervals hold at {' or '.join(_LOOKS)[4:]} looks, not {anytime!r}")
-    if target not in _TARGETS:
-        raise ValueError(f"a target is one of {', '.join(_TARGETS)}, not {target!r}")
-    return pb.Query(
-        epochs=last,
-        last_epoch=last_epoch or 0,
-        segment=segment,
-        confidence=confidence,
-        target=_TARGETS[target],
-        asked=_asked(quantiles, shares, words),
-        series=series,
-        rows=rows,
-        looks=_LOOKS[anytime],
-        weight_by=by,
-        weights=parts,
-    )
-
-
-def _asked(
-    quantiles: Sequence[float], shares: Sequence[tuple[float | None, float | None]], words: Sequence[str]
-) -> Iterator[pb.RowAsked]:
-    """The rows of these."""
-    if not quantiles and not shares and not words:
-        return
-    from deniable_aggregator.answers import (  # loads what answers need
-        CANDIDATES,
-        QUANTILES,
-        SHARES,
-        quantile_key,
-        share_key,
-        word_key,
-    )
-
-    for share in quantiles:
-        yield pb.RowAsked(series=QUANTILES, key=quantile_key(share))
-    for above, below in shares:
-        yield pb.RowAsked(series=SHARES, key=share_key(above, below))
-    for word in dict.fromkeys(words):
-        yield pb.RowAsked(series=CANDIDATES, key=word_key(word))
 
 
 def _by_chance(value: float | None, error: float | None) -> float:

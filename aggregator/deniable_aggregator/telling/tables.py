@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.naive_bayes import NaiveBayes
 
-__all__ = ["COLUMNS", "Table", "asked_elsewhere", "plain"]
+__all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain"]
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
     "reports", "effective_reports", "confidence", "target", "measure", "unit", "consistent", "text", "low_text",
-    "high_text", "note",
+    "high_text", "cut", "too_few", "raw_text", "note",
 )  # fmt: skip
-"""Of every table; `value`, `std_error` and `consistent` are None where they are not known, `high` is infinite where
-an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
+"""Of every table; `value`, `std_error`, `consistent` and `cut` are None where they are not known, `high` is infinite
+where an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
 
+_WHOLE = {"reports", "before_reports", "column", "counter", "count"}
 _TIMES = {"start", "end", "before_start", "before_end"}
 _NUMBERS = {
-    "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "before", "after",
+    "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "cut", "before", "after",
     "difference", "ratio", "ratio_low", "ratio_high", "p_value",
 }  # fmt: skip
 
@@ -89,8 +90,8 @@ class Table(Sequence[dict[str, Any]]):
         import pyarrow as pa
 
         text, time = pa.string(), pa.timestamp("s", tz="UTC")
-        types = dict.fromkeys(_TIMES, time) | {"reports": pa.int64(), "before_reports": pa.int64()}
-        types |= {"found": pa.bool_(), "new": pa.bool_()} | {name: pa.float64() for name in _NUMBERS}
+        types = dict.fromkeys(_TIMES, time) | dict.fromkeys(_WHOLE, pa.int64())
+        types |= dict.fromkeys(("found", "new", "too_few"), pa.bool_()) | {name: pa.float64() for name in _NUMBERS}
         return pa.Table.from_pylist(self._rows, pa.schema([(name, types.get(name, text)) for name in self.columns]))
 
     def to_parquet(self) -> bytes:
@@ -130,7 +131,7 @@ class Table(Sequence[dict[str, Any]]):
     @staticmethod
     def cells(row: dict[str, Any]) -> tuple[str, ...]:
         """A row as it is shown."""
-        unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
+        unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" and not row["too_few"] else ""
         interval = f"{row['low_text']} to {row['high_text']}" if row["low_text"] else "–"
         return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
 
@@ -172,7 +173,12 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "low_text": row.low_text,
             "high_text": row.high_text,
-            "note": "; ".join(part for part in (estimate.note, asked_elsewhere(estimate.place)) if part),
+            "cut": row.cut if row.HasField("cut") else None,
+            "too_few": row.too_few,
+            "raw_text": row.raw_text,
+            "note": "; ".join(
+                filter(None, (estimate.note, asked_elsewhere(estimate.place), doubted(estimate.doubts)))
+            ),
         }
 
 
@@ -183,6 +189,15 @@ def asked_elsewhere(place: pb.Place) -> str:
         said.append(f"asked so since version {place.since_version}, before that in {place.earlier}")
     if place.later:
         said.append(f"no longer asked so, but as in {place.later}")
+    return "; ".join(said)
+
+
+def doubted(doubts: Iterable[pb.Doubt]) -> str:
+    """Which epochs of a window are not trusted, why, and whether they count."""
+    said = []
+    for own in doubts:
+        how = "was removed" if own.removed else "is doubtful and left out" if own.left_out else "is doubtful"
+        said.append(f"{own.text} {how}: {own.reason}")
     return "; ".join(said)
 
 

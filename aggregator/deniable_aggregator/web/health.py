@@ -11,9 +11,57 @@ from deniable_aggregator.ingest import IngestStats, Layout
 from deniable_aggregator.serving.server import Aggregator
 from deniable_aggregator.store import EpochKey, StoreError, StoreStatus
 
-__all__ = ["Fleet", "Health", "State"]
+__all__ = ["SCHEMA", "VERSION", "Fleet", "Health", "State"]
 
 VERSION = version("deniable-aggregator")
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+_COUNT, _SECONDS, _TEXT = {"type": "integer"}, {"type": "number"}, {"type": "string"}
+_HISTOGRAM = _object(
+    bounds={"type": "array", "items": _SECONDS}, counts={"type": "array", "items": _COUNT}, total=_SECONDS
+)
+_COUNTS = {"type": "object", "additionalProperties": _COUNT}
+SCHEMA = _object(
+    version=_TEXT,
+    started=_SECONDS,
+    time=_SECONDS,
+    ingest=_object(
+        accepted=_COUNT,
+        reports=_COUNT,
+        duplicate=_COUNT,
+        waiting=_COUNT,
+        flushes=_COUNT,
+        refused=_COUNTS,
+        storeErrors=_COUNTS,
+        flushSeconds=_HISTOGRAM,
+        flushBatches=_HISTOGRAM,
+    ),
+    store={
+        "anyOf": [
+            {"type": "null"},
+            _object(seconds=_SECONDS, memory_bytes=_COUNT, memory_limit_bytes=_COUNT, evicted=_COUNT, server=_TEXT),
+        ]
+    },
+    reloads={
+        "type": "array",
+        "items": _object(time=_SECONDS, changes={"type": "array", "items": _TEXT}),
+    },
+    fleets={
+        "type": "array",
+        "items": _object(
+            collection=_TEXT,
+            digest=_TEXT,
+            epochSeconds=_COUNT,
+            batches=_COUNTS,
+            marginSeconds={"type": ["number", "null"]},
+        ),
+    },
+)
+"""What is told as plain JSON, as JSON Schema says it."""
 
 
 @dataclass(frozen=True, slots=True)

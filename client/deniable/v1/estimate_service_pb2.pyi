@@ -302,6 +302,7 @@ class CollectionInfo(google.protobuf.message.Message):
     OWNER_FIELD_NUMBER: builtins.int
     TITLE_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
+    SIMULATED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     digest: builtins.str
@@ -318,6 +319,8 @@ class CollectionInfo(google.protobuf.message.Message):
     """A name that no other has: its name, or for an older version its name and digest."""
     version: builtins.int
     """Which of several of one name is newer: the one with the greater number."""
+    simulated: builtins.bool
+    """It is kept in a store that was begun for simulated devices."""
     @property
     def metrics(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MetricInfo]:
         """Its metrics, by name."""
@@ -339,8 +342,9 @@ class CollectionInfo(google.protobuf.message.Message):
         owner: builtins.str = ...,
         title: builtins.str = ...,
         version: builtins.int = ...,
+        simulated: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "title", b"title", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "simulated", b"simulated", "title", b"title", "version", b"version"]) -> None: ...
 
 global___CollectionInfo = CollectionInfo
 
@@ -363,6 +367,9 @@ class EstimateRow(google.protobuf.message.Message):
     CONSISTENT_TEXT_FIELD_NUMBER: builtins.int
     TRUTH_FIELD_NUMBER: builtins.int
     TRUTH_TEXT_FIELD_NUMBER: builtins.int
+    CUT_FIELD_NUMBER: builtins.int
+    TOO_FEW_FIELD_NUMBER: builtins.int
+    RAW_TEXT_FIELD_NUMBER: builtins.int
     key: builtins.str
     """What it is about, told from every other row of its series, in every window and segment: a value of a category,
     "yes", "mean".
@@ -380,7 +387,7 @@ class EstimateRow(google.protobuf.message.Message):
     for, that row can be among those that were left out.
     """
     text: builtins.str
-    """The value as people read it, to the digits that are shown everywhere."""
+    """The value as people read it, to the digits that are shown everywhere: cut to what is possible, or "too few to tell"."""
     low_text: builtins.str
     """The lower end as people read it."""
     high_text: builtins.str
@@ -395,6 +402,12 @@ class EstimateRow(google.protobuf.message.Message):
     """In a demonstration, where devices are simulated: what the row would say if they were asked plainly."""
     truth_text: builtins.str
     """The truth as people read it."""
+    cut: builtins.float
+    """The value, cut to what is possible. Absent while there are no reports, and where these are too few to tell."""
+    too_few: builtins.bool
+    """The interval is no shorter than that of somebody who has seen no report: nothing is known yet."""
+    raw_text: builtins.str
+    """The value as it came out, as people read it: noise can take it beyond what is possible."""
     def __init__(
         self,
         *,
@@ -411,11 +424,16 @@ class EstimateRow(google.protobuf.message.Message):
         consistent_text: builtins.str = ...,
         truth: builtins.float | None = ...,
         truth_text: builtins.str = ...,
+        cut: builtins.float | None = ...,
+        too_few: builtins.bool = ...,
+        raw_text: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "parent", b"parent", "std_error", b"std_error", "text", b"text", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "cut", b"cut", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "cut", b"cut", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "parent", b"parent", "raw_text", b"raw_text", "std_error", b"std_error", "text", b"text", "too_few", b"too_few", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_consistent", b"_consistent"]) -> typing.Literal["consistent"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_cut", b"_cut"]) -> typing.Literal["cut"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_std_error", b"_std_error"]) -> typing.Literal["std_error"] | None: ...
     @typing.overload
@@ -504,6 +522,7 @@ class Estimate(google.protobuf.message.Message):
     LOOKS_FIELD_NUMBER: builtins.int
     WEIGHTED_BY_FIELD_NUMBER: builtins.int
     PLACE_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -550,6 +569,10 @@ class Estimate(google.protobuf.message.Message):
     def place(self) -> global___Place:
         """Where it stands among the answers of other versions."""
 
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
     def __init__(
         self,
         *,
@@ -570,11 +593,46 @@ class Estimate(google.protobuf.message.Message):
         looks: global___Looks.ValueType = ...,
         weighted_by: builtins.str = ...,
         place: global___Place | None = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "place", b"place", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
+
+@typing.final
+class Doubt(google.protobuf.message.Message):
+    """One epoch that is doubtful, or was removed."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EPOCH_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    REASON_FIELD_NUMBER: builtins.int
+    REMOVED_FIELD_NUMBER: builtins.int
+    LEFT_OUT_FIELD_NUMBER: builtins.int
+    epoch: builtins.int
+    """Which."""
+    text: builtins.str
+    """The same as questions name it: its day, or its hour."""
+    reason: builtins.str
+    """Why, in the operator's words."""
+    removed: builtins.bool
+    """Its counters are gone."""
+    left_out: builtins.bool
+    """It does not count in the answer: it was removed, or nobody has asked for doubtful epochs."""
+    def __init__(
+        self,
+        *,
+        epoch: builtins.int = ...,
+        text: builtins.str = ...,
+        reason: builtins.str = ...,
+        removed: builtins.bool = ...,
+        left_out: builtins.bool = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epoch", b"epoch", "left_out", b"left_out", "reason", b"reason", "removed", b"removed", "text", b"text"]) -> None: ...
+
+global___Doubt = Doubt
 
 @typing.final
 class Trend(google.protobuf.message.Message):
@@ -677,6 +735,10 @@ class Query(google.protobuf.message.Message):
     LOOKS_FIELD_NUMBER: builtins.int
     WEIGHT_BY_FIELD_NUMBER: builtins.int
     WEIGHTS_FIELD_NUMBER: builtins.int
+    FROM_FIELD_NUMBER: builtins.int
+    TO_FIELD_NUMBER: builtins.int
+    LAST_FIELD_NUMBER: builtins.int
+    DOUBTFUL_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -695,6 +757,12 @@ class Query(google.protobuf.message.Message):
     """At which looks together the intervals of estimates hold. Comparisons hold at each look by itself."""
     weight_by: builtins.str
     """A segment whose values' shares of the population are known: estimates of a window are weighted by them."""
+    to: builtins.str
+    """In place of last_epoch: the day or hour with which the window ends; a day of an hourly collection with its last hour."""
+    last: builtins.str
+    """In place of epochs: how long the window is, such as "7d", "12h", "2w", or a number of epochs."""
+    doubtful: builtins.bool
+    """Epochs that are doubtful count, too."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -727,8 +795,11 @@ class Query(google.protobuf.message.Message):
         looks: global___Looks.ValueType = ...,
         weight_by: builtins.str = ...,
         weights: collections.abc.Mapping[builtins.str, builtins.float] | None = ...,
+        to: builtins.str = ...,
+        last: builtins.str = ...,
+        doubtful: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "epochs", b"epochs", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "doubtful", b"doubtful", "epochs", b"epochs", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "to", b"to", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
 
 global___Query = Query
 
@@ -1108,10 +1179,17 @@ class Before(google.protobuf.message.Message):
     LAST_EPOCH_FIELD_NUMBER: builtins.int
     EPOCHS_FIELD_NUMBER: builtins.int
     SEGMENT_FIELD_NUMBER: builtins.int
+    FROM_FIELD_NUMBER: builtins.int
+    TO_FIELD_NUMBER: builtins.int
+    LAST_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of its window; 0: the one before the other window begins, or with another segment the same window."""
     epochs: builtins.int
     """How many epochs it has; 0: as many as the other window."""
+    to: builtins.str
+    """In place of last_epoch: the day or hour with which its window ends."""
+    last: builtins.str
+    """In place of epochs: how long its window is."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; without any they are those of the query."""
@@ -1122,8 +1200,10 @@ class Before(google.protobuf.message.Message):
         last_epoch: builtins.int = ...,
         epochs: builtins.int = ...,
         segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        to: builtins.str = ...,
+        last: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "last_epoch", b"last_epoch", "segment", b"segment"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["epochs", b"epochs", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "segment", b"segment", "to", b"to"]) -> None: ...
 
 global___Before = Before
 
@@ -1236,6 +1316,7 @@ class ComparedSide(google.protobuf.message.Message):
     SEGMENT_FIELD_NUMBER: builtins.int
     REPORTS_FIELD_NUMBER: builtins.int
     EFFECTIVE_REPORTS_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
     first_epoch: builtins.int
     """First epoch of the window."""
     last_epoch: builtins.int
@@ -1256,6 +1337,10 @@ class ComparedSide(google.protobuf.message.Message):
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that it is about, by segment name; without any it is about all."""
 
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
     def __init__(
         self,
         *,
@@ -1266,9 +1351,10 @@ class ComparedSide(google.protobuf.message.Message):
         segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         reports: builtins.int = ...,
         effective_reports: builtins.float = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "reports", b"reports", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "reports", b"reports", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
 
 global___ComparedSide = ComparedSide
 
@@ -1297,6 +1383,7 @@ class Change(google.protobuf.message.Message):
     LOW_TEXT_FIELD_NUMBER: builtins.int
     HIGH_TEXT_FIELD_NUMBER: builtins.int
     NEW_FIELD_NUMBER: builtins.int
+    TOO_FEW_FIELD_NUMBER: builtins.int
     key: builtins.str
     """What it is about, as in an estimate."""
     parent: builtins.str
@@ -1324,9 +1411,9 @@ class Change(google.protobuf.message.Message):
     found: builtins.bool
     """Whether it is one of the changes that were found, at the false discovery rate over all that is told with it."""
     before_text: builtins.str
-    """The estimate before, as people read it."""
+    """The estimate before, as people read it: cut to what is possible, or "too few to tell"."""
     after_text: builtins.str
-    """The estimate after, as people read it."""
+    """The estimate after, as people read it: cut to what is possible, or "too few to tell"."""
     text: builtins.str
     """The difference as people read it, with its sign; of shares in points, which are hundredths."""
     low_text: builtins.str
@@ -1337,6 +1424,8 @@ class Change(google.protobuf.message.Message):
     """Of a word that nobody has listed: it is found, and was not in the window before, which has as many epochs, and its
     share has grown by more than noise explains, at the false discovery rate over all that is told with it.
     """
+    too_few: builtins.bool
+    """One of both has too few reports to tell it; nor can the difference be told."""
     def __init__(
         self,
         *,
@@ -1359,9 +1448,10 @@ class Change(google.protobuf.message.Message):
         low_text: builtins.str = ...,
         high_text: builtins.str = ...,
         new: builtins.bool = ...,
+        too_few: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "before", b"before", "difference", b"difference", "high", b"high", "low", b"low", "p_value", b"p_value", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "after_text", b"after_text", "before", b"before", "before_text", b"before_text", "difference", b"difference", "found", b"found", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "new", b"new", "p_value", b"p_value", "parent", b"parent", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error", "text", b"text"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "after_text", b"after_text", "before", b"before", "before_text", b"before_text", "difference", b"difference", "found", b"found", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "new", b"new", "p_value", b"p_value", "parent", b"parent", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error", "text", b"text", "too_few", b"too_few"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
     @typing.overload
@@ -1519,3 +1609,143 @@ class ListComparisonsResponse(google.protobuf.message.Message):
     def ClearField(self, field_name: typing.Literal["comparisons", b"comparisons", "false_discovery_rate", b"false_discovery_rate", "looked_at", b"looked_at"]) -> None: ...
 
 global___ListComparisonsResponse = ListComparisonsResponse
+
+@typing.final
+class ListCountersRequest(google.protobuf.message.Message):
+    """Asks for the raw counters of one metric, or of all."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    QUERY_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """Name of the collection."""
+    metric: builtins.str
+    """Name of the metric; empty: all of them."""
+    @property
+    def query(self) -> global___Query:
+        """Which window and segment; nothing else of a query has to do with counters."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        query: global___Query | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["query", b"query"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "metric", b"metric", "query", b"query"]) -> None: ...
+
+global___ListCountersRequest = ListCountersRequest
+
+@typing.final
+class ColumnCounters(google.protobuf.message.Message):
+    """The counters of one column, added over a window and a segment."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    @typing.final
+    class SegmentEntry(google.protobuf.message.Message):
+        DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: builtins.int
+        VALUE_FIELD_NUMBER: builtins.int
+        key: builtins.str
+        value: builtins.str
+        def __init__(
+            self,
+            *,
+            key: builtins.str = ...,
+            value: builtins.str = ...,
+        ) -> None: ...
+        def ClearField(self, field_name: typing.Literal["key", b"key", "value", b"value"]) -> None: ...
+
+    COLLECTION_FIELD_NUMBER: builtins.int
+    METRIC_FIELD_NUMBER: builtins.int
+    COLUMN_FIELD_NUMBER: builtins.int
+    MECHANISM_FIELD_NUMBER: builtins.int
+    FIRST_EPOCH_FIELD_NUMBER: builtins.int
+    LAST_EPOCH_FIELD_NUMBER: builtins.int
+    START_TIME_FIELD_NUMBER: builtins.int
+    END_TIME_FIELD_NUMBER: builtins.int
+    SEGMENT_FIELD_NUMBER: builtins.int
+    COUNTERS_FIELD_NUMBER: builtins.int
+    MEANINGS_FIELD_NUMBER: builtins.int
+    DOUBTS_FIELD_NUMBER: builtins.int
+    collection: builtins.str
+    """The collection, by a title that no other has."""
+    metric: builtins.str
+    """Name of the metric."""
+    column: builtins.int
+    """The number of the column, as reports name it."""
+    mechanism: builtins.str
+    """How its answers are randomised."""
+    first_epoch: builtins.int
+    """First epoch of the window."""
+    last_epoch: builtins.int
+    """Last epoch of the window."""
+    @property
+    def start_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window begins."""
+
+    @property
+    def end_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When the window ends."""
+
+    @property
+    def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
+        """The segment's values that they are about, by segment name; without any they are about all."""
+
+    @property
+    def counters(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
+        """The counters: sums over randomised reports, and nothing else."""
+
+    @property
+    def meanings(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """What each of them counts, in words."""
+
+    @property
+    def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
+        """Epochs of the window that the operator does not trust."""
+
+    def __init__(
+        self,
+        *,
+        collection: builtins.str = ...,
+        metric: builtins.str = ...,
+        column: builtins.int = ...,
+        mechanism: builtins.str = ...,
+        first_epoch: builtins.int = ...,
+        last_epoch: builtins.int = ...,
+        start_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+        segment: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
+        counters: collections.abc.Iterable[builtins.int] | None = ...,
+        meanings: collections.abc.Iterable[builtins.str] | None = ...,
+        doubts: collections.abc.Iterable[global___Doubt] | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["end_time", b"end_time", "start_time", b"start_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "column", b"column", "counters", b"counters", "doubts", b"doubts", "end_time", b"end_time", "first_epoch", b"first_epoch", "last_epoch", b"last_epoch", "meanings", b"meanings", "mechanism", b"mechanism", "metric", b"metric", "segment", b"segment", "start_time", b"start_time"]) -> None: ...
+
+global___ColumnCounters = ColumnCounters
+
+@typing.final
+class ListCountersResponse(google.protobuf.message.Message):
+    """Raw counters."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: builtins.int
+    @property
+    def columns(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ColumnCounters]:
+        """A column at a time, by the number of the column."""
+
+    def __init__(
+        self,
+        *,
+        columns: collections.abc.Iterable[global___ColumnCounters] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["columns", b"columns"]) -> None: ...
+
+global___ListCountersResponse = ListCountersResponse

@@ -70,6 +70,11 @@ class EstimateServiceStub(object):
                 request_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsRequest.SerializeToString,
                 response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsResponse.FromString,
                 _registered_method=True)
+        self.ListCounters = channel.unary_unary(
+                '/deniable.v1.EstimateService/ListCounters',
+                request_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListCountersRequest.SerializeToString,
+                response_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListCountersResponse.FromString,
+                _registered_method=True)
         self.WatchEstimates = channel.unary_stream(
                 '/deniable.v1.EstimateService/WatchEstimates',
                 request_serializer=deniable_dot_v1_dot_estimate__service__pb2.WatchEstimatesRequest.SerializeToString,
@@ -131,6 +136,13 @@ class EstimateServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListCounters(self, request, context):
+        """The raw counters of one metric, or of all, over a window: what estimates are made of.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchEstimates(self, request, context):
         """The answers of all metrics of a collection over a window, again whenever they have changed.
         """
@@ -175,6 +187,11 @@ def add_EstimateServiceServicer_to_server(servicer, server):
                     servicer.ListComparisons,
                     request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsRequest.FromString,
                     response_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsResponse.SerializeToString,
+            ),
+            'ListCounters': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCounters,
+                    request_deserializer=deniable_dot_v1_dot_estimate__service__pb2.ListCountersRequest.FromString,
+                    response_serializer=deniable_dot_v1_dot_estimate__service__pb2.ListCountersResponse.SerializeToString,
             ),
             'WatchEstimates': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchEstimates,
@@ -372,6 +389,33 @@ class EstimateService(object):
             '/deniable.v1.EstimateService/ListComparisons',
             deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsRequest.SerializeToString,
             deniable_dot_v1_dot_estimate__service__pb2.ListComparisonsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCounters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/deniable.v1.EstimateService/ListCounters',
+            deniable_dot_v1_dot_estimate__service__pb2.ListCountersRequest.SerializeToString,
+            deniable_dot_v1_dot_estimate__service__pb2.ListCountersResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -65,6 +65,12 @@ class EstimateServiceStub:
     baseline, and how sure that is.
     """
 
+    ListCounters: grpc.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListCountersRequest,
+        deniable.v1.estimate_service_pb2.ListCountersResponse,
+    ]
+    """The raw counters of one metric, or of all, over a window: what estimates are made of."""
+
     WatchEstimates: grpc.UnaryStreamMultiCallable[
         deniable.v1.estimate_service_pb2.WatchEstimatesRequest,
         deniable.v1.estimate_service_pb2.WatchEstimatesResponse,
@@ -117,6 +123,12 @@ class EstimateServiceAsyncStub:
     """By how much the answers of one metric, or of all, differ from those of another window, another segment or a
     baseline, and how sure that is.
     """
+
+    ListCounters: grpc.aio.UnaryUnaryMultiCallable[
+        deniable.v1.estimate_service_pb2.ListCountersRequest,
+        deniable.v1.estimate_service_pb2.ListCountersResponse,
+    ]
+    """The raw counters of one metric, or of all, over a window: what estimates are made of."""
 
     WatchEstimates: grpc.aio.UnaryStreamMultiCallable[
         deniable.v1.estimate_service_pb2.WatchEstimatesRequest,
@@ -184,6 +196,14 @@ class EstimateServiceServicer(metaclass=abc.ABCMeta):
         """By how much the answers of one metric, or of all, differ from those of another window, another segment or a
         baseline, and how sure that is.
         """
+
+    @abc.abstractmethod
+    def ListCounters(
+        self,
+        request: deniable.v1.estimate_service_pb2.ListCountersRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[deniable.v1.estimate_service_pb2.ListCountersResponse, collections.abc.Awaitable[deniable.v1.estimate_service_pb2.ListCountersResponse]]:
+        """The raw counters of one metric, or of all, over a window: what estimates are made of."""
 
     @abc.abstractmethod
     def WatchEstimates(

@@ -34,9 +34,12 @@ def test_everything_can_be_reached_and_changed_with_the_keyboard(page: Page) -> 
     page.keyboard.press("ArrowDown")
     expect(page.locator(".headline")).to_contain_text(" to ")
     expect(page.get_by_label("Window")).to_be_focused()
-    for _ in range(6):
-        page.keyboard.press("Tab")
+    expect(page.get_by_label("From")).to_have_attribute("type", "date")
     link = page.get_by_role("link", name="browser")
+    for _ in range(12):  # a day has fields of its own, as many as the browser likes
+        page.keyboard.press("Tab")
+        if link.evaluate("each => each === document.activeElement"):
+            break
     expect(link).to_be_focused()
     assert page.evaluate("getComputedStyle(document.activeElement, '::after').outlineStyle") == "solid"
     page.keyboard.press("Enter")
@@ -77,3 +80,30 @@ def test_colours_follow_the_system_until_they_are_chosen(page: Page) -> None:
     page.get_by_role("button", name="Show in light colours").click()
     shown(page, "/")
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+def test_a_page_prints_with_every_chart_in_light_colours_as_wide_as_paper(page: Page) -> None:
+    """Also charts that were never in view, and where the page is dark; afterwards it is as it was."""
+    page.set_viewport_size({"width": 1400, "height": 500})
+    page.emulate_media(color_scheme="dark")
+    shown(page, "/c/editor/browser")
+    expect(page.locator(".chart .main-svg").first).to_be_visible()
+    page.evaluate("addEventListener('afterprint', () => {window.printed = true}, {once: true})")
+    widths = "each => each.map((chart) => [chart.clientWidth, chart.querySelector('.main-svg')?.clientWidth ?? 0])"
+    screen = page.locator(".chart").evaluate_all(widths)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    expect(page.locator(".chart:not(:has(.main-svg))")).to_have_count(0)
+    for chart, drawn in page.locator(".chart").evaluate_all(widths):
+        assert 300 < drawn <= chart <= 672 < screen[0][0]
+    page.emulate_media(media="print", color_scheme="dark")
+    for hidden in (".choices", ".top-end", ".actions", "details:not([open])"):
+        expect(page.locator(hidden).first).to_be_hidden()
+    expect(page.locator("section[aria-labelledby=answer-head]")).to_be_visible()
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    until_wide = f"{screen[0][1]} === document.querySelector('.chart .main-svg').clientWidth"
+    page.wait_for_function(until_wide)
+    assert page.pdf(format="A4", print_background=True).count(b"/Type /Page\n") >= 2
+    assert page.evaluate("window.printed"), "printing tells the page"

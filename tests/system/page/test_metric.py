@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_the_same_estimate_reads_the_same_everywhere(page: Page, aggregator: Run
     assert [[*match.groups()] for match in on_terminal if match] == in_python
     metrics = page.request.get("/metrics").text()
     for row in rows:
-        for family, text in (("", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
+        for family, text in (("_told", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
             labels = f'collection="editor",key="{row["key"]}",metric="browser",series="shares"'
             series = f"deniable_estimate{family}{{{labels}}} "
             number = float(metrics.partition(series)[2].partition("\n")[0])
@@ -77,6 +78,26 @@ def test_window_segment_and_confidence_are_chosen_and_kept_in_the_address(page: 
     shown(page, address)
     expect(answer.locator("tbody tr")).to_contain_text(f"{row['low_text']} to {row['high_text']}")
     expect(page.get_by_label("Window")).to_have_value("7")
+
+
+def test_a_window_is_chosen_by_days_and_kept_in_the_address(page: Page, aggregator: Running) -> None:
+    """From a day up to a day, as the API takes them; the number of an epoch in an address is told as its day."""
+    with Reader(aggregator.endpoint) as reader:
+        (newest,) = reader.estimates("dark_mode")
+        last = int(newest["end"].timestamp()) // 86_400 - 3
+        (row,) = reader.estimates("dark_mode", last=3, last_epoch=last)
+    shown(page, "/c/editor/dark_mode")
+    page.get_by_label("From").fill(f"{row['start']:%Y-%m-%d}")
+    page.get_by_label("Up to").select_option(value=f"{row['end'] - timedelta(days=1):%Y-%m-%d}")
+    answer = page.locator("section[aria-labelledby=answer-head]")
+    expect(answer.locator("tbody tr")).to_contain_text(f"{row['low_text']} to {row['high_text']}")
+    expect(page.get_by_label("Window")).to_have_value("from")
+    assert f"from={row['start']:%Y-%m-%d}" in page.url
+    shown(page, page.url)
+    expect(answer.locator("tbody tr")).to_contain_text(f"{row['low_text']} to {row['high_text']}")
+    shown(page, f"/c/editor/dark_mode?last=3d&last_epoch={last}")
+    expect(answer.locator("tbody tr")).to_contain_text(f"{row['low_text']} to {row['high_text']}")
+    expect(page.get_by_label("Up to")).to_have_value(f"{row['end'] - timedelta(days=1):%Y-%m-%d}")
 
 
 def test_intervals_that_hold_at_every_look_are_chosen_and_kept_in_the_address(

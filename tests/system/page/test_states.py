@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from deniable_aggregator import Reader
+from deniable_aggregator.store import Doubt, Doubted
 from support.page import report, shown
 from support.site import Running
 
@@ -18,10 +21,16 @@ def test_metrics_without_and_with_too_few_reports_say_so(page: Page) -> None:
     expect(page.locator(".card", has_text="Nobody has")).to_contain_text("No reports yet.")
     timid = page.locator(".card", has_text="Hardly anybody")
     expect(timid).to_contain_text("Too few reports.")
+    expect(timid.locator(".big")).to_have_text("too few to tellyes")
+    expect(timid.locator(".between")).to_have_text("between 0.00% and 100.00%")
+    expect(page.locator(".card", has_text="The dark theme is on")).not_to_contain_text("Too few reports.")
     shown(page, "/c/editor/silent")
     expect(page.locator("main")).to_contain_text("No reports yet.")
     shown(page, "/c/editor/timid")
     expect(page.locator("main")).to_contain_text("Too few reports.")
+    cells = page.locator("section[aria-labelledby=answer-head] tbody tr").first.locator("th, td")
+    expect(cells).to_have_text(["yes", "too few to tell", "0.00% to 100.00%", "too few to tell"])
+    assert "158.20" not in page.content()
 
 
 @pytest.mark.parametrize("page", [{"allowed": ("503",)}], indirect=True)
@@ -84,3 +93,22 @@ def test_the_health_page_counts_what_has_come(page: Page, aggregator: Running, t
     expect(page.locator(".tile", has_text="valkey")).to_contain_text("answers")
     expect(page.locator("main")).to_contain_text("ids are forgotten while their batches would still be taken")
     expect(page.get_by_role("region", name=re.compile("^editor")).locator("tbody tr")).to_have_count(8)
+
+
+def test_a_day_that_is_not_trusted_is_said_on_its_card_and_its_page(page: Page, aggregator: Running) -> None:
+    """With the operator's reason; and the address can ask for it."""
+    with Reader(aggregator.endpoint) as reader:
+        (newest,) = reader.estimates("dark_mode")
+    day = newest["start"] - timedelta(days=1)
+    doubted = Doubted("editor", 86_400, int(day.timestamp()) // 86_400)
+    doubts = aggregator.server.store.doubts
+    aggregator.wait_for(doubts.put([doubted], Doubt("restored <b>from</b> a backup")))
+    try:
+        said = f"Not trusted. {day:%Y-%m-%d} is left out: restored <b>from</b> a backup."
+        shown(page, f"/c/editor?last=3&last_epoch={doubted.epoch + 1}")
+        expect(page.locator(".card", has_text="dark_mode").locator(".notice").first).to_have_text(said)
+        shown(page, f"/c/editor/dark_mode?last=3&last_epoch={doubted.epoch + 1}&doubtful=true")
+        answer = page.locator("section[aria-labelledby=answer-head]")
+        expect(answer.locator(".notice").first).to_contain_text(f"{day:%Y-%m-%d} counts, though it is doubtful")
+    finally:
+        aggregator.wait_for(doubts.withdraw([doubted]))

@@ -41,11 +41,19 @@ function place(key, label, height, make, className = "chart") {
     drawn.add(element);
     const Plotly = await plotly();
     const { traces, layout, still } = make();
-    await Plotly.react(element, traces, { ...base(height), ...layout }, { ...QUIET, staticPlot: still });
+    const width = onPaper() ? element.clientWidth : undefined; // nobody resizes what is printed
+    await Plotly.react(element, traces, { ...base(height), width, autosize: !width, ...layout }, { ...QUIET, staticPlot: still });
   };
   if (drawn.has(element)) element.draw();
   else seen.observe(element);
   return element;
+}
+
+const onPaper = () => document.documentElement.classList.contains("on-paper");
+
+// Every chart that the page has.
+export function drawAll() {
+  for (const element of places.values()) if (element.isConnected) element.draw();
 }
 
 function base(height) {

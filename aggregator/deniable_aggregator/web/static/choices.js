@@ -1,6 +1,6 @@
 // What is asked: window, segment, confidence; kept in the address, so that it can be sent to somebody.
 import { h, swap } from "./dom.js";
-import { epochName, epochWord } from "./time.js";
+import { epochDay, epochName, epochWord } from "./time.js";
 
 const WINDOWS = [1, 7, 30, 90];
 const CONFIDENCES = ["0.9", "0.95", "0.99"];
@@ -31,20 +31,28 @@ export class Choices {
     return given ? `?${given}` : "";
   }
 
-  get last() {
-    return Number(this.#given().get("last") ?? 1);
+  // The same for a window that is at least so long and ends where an answer's does.
+  over(estimate, epochs, more) {
+    const given = this.#given();
+    given.delete("from");
+    given.set("last", Math.max(estimate.lastEpoch - estimate.firstEpoch + 1, epochs));
+    for (const [name, value] of Object.entries(more)) given.set(name, value);
+    return given.toString();
   }
 
   // The epochs that can be chosen end with the newest that was answered.
   newest(epoch) {
-    if (this.#newest !== undefined || this.#given().has("last_epoch")) return;
+    if (this.#newest !== undefined || this.#given().has("to")) return;
     this.#newest = epoch;
     this.#show();
   }
 
+  // What the address says. An epoch's number is told as its day.
   #given() {
     const all = new URLSearchParams(location.search);
-    const known = new Set(["last", "last_epoch", "confidence", "anytime", "target", ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
+    const number = all.get("last_epoch");
+    if (number && !all.has("to")) all.set("to", epochDay(Number(number), this.#collection.epochSeconds) ?? number);
+    const known = new Set(["from", "to", "last", "doubtful", "confidence", "anytime", "target", ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
     return new URLSearchParams([...all].filter(([name, value]) => known.has(name) && value !== ""));
   }
 
@@ -52,6 +60,8 @@ export class Choices {
     const given = this.#given();
     if (value === "") given.delete(name);
     else given.set(name, value);
+    if (name === "last") given.delete("from");
+    if (name === "from" && value !== "") given.delete("last");
     const suffix = given.toString();
     history.replaceState(null, "", suffix ? `?${suffix}` : location.pathname);
     this.#show();
@@ -61,15 +71,20 @@ export class Choices {
   #show() {
     const seconds = this.#collection.epochSeconds;
     const windows = WINDOWS.map((number) => [number === 1 ? "" : String(number), number === 1 ? `one ${epochWord(seconds)}` : epochWord(seconds, number)]);
-    const chosen = this.#given().get("last_epoch");
-    const end = this.#newest ?? Number(chosen);
+    const span = this.#given().get("last");
+    if (span && !windows.some(([value]) => value === span)) windows.push([span, span]);
+    const start = this.#given().get("from");
+    if (start) windows.unshift(["from", `from ${start}`]);
+    const chosen = this.#given().get("to");
     const ends = [["", this.#newest === undefined ? "the newest" : `${epochName(this.#newest, seconds)} (newest)`]];
-    for (let ago = 1; end && ago <= 14; ago += 1) ends.push([String(end - ago), epochName(end - ago, seconds)]);
-    if (chosen && !ends.some(([value]) => value === chosen)) ends.push([chosen, epochName(Number(chosen), seconds)]);
+    const end = this.#newest ?? Math.floor(Date.parse(chosen) / 1000 / seconds);
+    for (let ago = 1; end && ago <= 14; ago += 1) ends.push([epochDay(end - ago, seconds), epochName(end - ago, seconds)]);
+    if (chosen && !ends.some(([value]) => value === chosen)) ends.push([chosen, chosen]);
     swap(
       this.element,
-      this.#select("last", "Window", windows),
-      this.#select("last_epoch", "Up to", ends),
+      this.#select("last", "Window", windows, start ? "from" : undefined),
+      this.#day(),
+      this.#select("to", "Up to", ends),
       ...this.#collection.segments.map((own) =>
         this.#select(`segment.${own.name}`, own.name, [["", "all"], ...own.values.map((value) => [value, value])]),
       ),
@@ -79,8 +94,15 @@ export class Choices {
     );
   }
 
-  #select(name, label, options) {
-    const now = this.#given().get(name) ?? "";
+  // A day with which the window begins; of a collection of hours, its first one.
+  #day() {
+    const id = "choice-from";
+    const value = this.#given().get("from")?.slice(0, 10) ?? "";
+    const input = h("input", { id, name: "from", type: "date", value, onchange: (event) => this.#choose("from", event.target.value) });
+    return h("div", {}, h("label", { for: id }, "From"), input);
+  }
+
+  #select(name, label, options, now = this.#given().get(name) ?? "") {
     const id = `choice-${name}`;
     const select = h(
       "select",

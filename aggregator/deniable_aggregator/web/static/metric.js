@@ -9,7 +9,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { besides, fits, follows, most, news, viewOf } from "./views.js";
-import { askedSince, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, told, tooFew } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -39,18 +39,17 @@ export function metricPage(collection, title, info, main) {
   async function refresh() {
     const asked = choices.parameters({ rows: most(info) ?? MOST_ROWS });
     const series = follows(info) ? { series: follows(info) } : {};
-    const over = choices.parameters({ rows: MOST_ROWS, last: Math.max(choices.last, LEAST_TREND), ...series });
-    const first = ask(`${path}?${asked}`);
-    const found = besides(info) ? `&${new URLSearchParams(besides(info)((await first).content.estimate))}` : "";
-    const [now, difference, epochs, ...sides] = await Promise.all([
-      first,
+    const now = await ask(`${path}?${asked}`);
+    const { estimate } = now.content;
+    const over = choices.over(estimate, LEAST_TREND, { rows: MOST_ROWS, ...series });
+    const found = besides(info) ? `&${new URLSearchParams(besides(info)(estimate))}` : "";
+    const [difference, epochs, ...sides] = await Promise.all([
       news(info) ? compared(title, asked, info.name) : { content: { comparisons: [] }, changed: false },
       ask(`${path}/epochs?${over}${found}`),
       ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}${found}`)),
     ]);
     const changed = [now, difference, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
     if (!changed) return;
-    const { estimate } = now.content;
     choices.newest(estimate.lastEpoch);
     fresh = newWords(difference.content.comparisons[0]);
     showAnswer(estimate);
@@ -74,13 +73,14 @@ export function metricPage(collection, title, info, main) {
     const truth = rows.some((row) => row.truth !== undefined);
     const cut = estimate.series.filter((series) => series.rowCount > series.rows.length);
     const head = h("h2", { id: "answer-head" }, windowName(estimate, seconds));
-    if (!hasReports(estimate)) return swap(answer, head, emptyNotice("Nothing has come for this window and these segments."));
+    if (!hasReports(estimate)) return swap(answer, head, doubtNotice(estimate), emptyNotice("Nothing has come for this window and these segments."));
     const about = `${reportsLine(estimate)}. Intervals of ${percentOf(estimate.confidence)} about ${estimate.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}.`;
     return swap(
       answer,
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
       askedSince(info),
       h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate, info)}. The intervals belong to the raw estimates and are not shown.` : ""),
+      doubtNotice(estimate),
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
@@ -173,7 +173,7 @@ export function metricPage(collection, title, info, main) {
 function cell(estimate, followed) {
   const row = again(estimate, followed);
   if (!row || !hasReports(estimate)) return missing(estimate);
-  return `${row.text}${unitOf(row)} (${row.lowText} to ${row.highText})`;
+  return `${told(row)} (${row.lowText} to ${row.highText})`;
 }
 
 // Why an answer has no number for a row of another one, to the same question.
@@ -195,7 +195,7 @@ function answerTable(estimate, every, truth, fresh) {
   const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
   const rows = every.map((row) => [
     fresh.has(row.key) ? [row.key, newTag()] : row.key,
-    `${row.text}${unitOf(row)}`,
+    told(row),
     row.lowText ? `${row.lowText} to ${row.highText}` : "–",
     ...(fits ? [row.consistentText || "–"] : []),
     ...(truth ? [row.truthText || "–", row.truth === undefined ? "–" : row.low <= row.truth && row.truth <= row.high ? "✓ yes" : "✕ no"] : []),

@@ -9,7 +9,7 @@ import { Live } from "./live.js";
 import { rowsOf } from "./rows.js";
 import { epochStart, epochWord, windowName } from "./time.js";
 import { viewOf } from "./views.js";
-import { askedSince, emptyNotice, fewNotice, hasReports, percentOf, reportsLine, tooFew } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, percentOf, reportsLine, tooFew } from "./words.js";
 
 const SOON = 30 * 86_400_000;
 const CHANGES = 5; // of each answer: a card marks as many new words
@@ -70,6 +70,7 @@ function card(estimate, trend, info, collection, link, found, fresh) {
     h("h2", {}, h("a", { href: link, id: `card-${estimate.metric}` }, estimate.metric)),
     h("p", { class: "asked" }, info.description),
     askedSince(info),
+    doubtNotice(estimate),
     ...body(estimate, info, fresh),
     found,
     ...line(estimate.metric, trend, collection),
@@ -94,7 +95,7 @@ function line(metric, trend, collection) {
   if (trend.epochs.length < 2) return [];
   const points = trend.epochs.map((epoch, place) => ({
     at: epochStart(epoch, collection.epochSeconds),
-    value: trend.values[place],
+    value: Math.min(Math.max(trend.values[place], trend.lows[place]), trend.highs[place]), // where no truth can be, neither can it
     low: trend.lows[place],
     high: trend.highs[place],
   }));

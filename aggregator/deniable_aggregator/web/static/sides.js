@@ -19,8 +19,7 @@ export async function sidesOf(title, comparison, parameters) {
     const given = new URLSearchParams(parameters);
     given.set("last", lastEpoch - firstEpoch + 1);
     given.set("last_epoch", lastEpoch);
-    given.delete("anytime"); // each side by itself
-    given.delete("rows");
+    for (const name of ["from", "to", "anytime", "rows"]) given.delete(name); // each side by itself
     return ask(`collections/${title}/estimates/${comparison.metric}?${given}`);
   });
   const found = await Promise.all(asked);

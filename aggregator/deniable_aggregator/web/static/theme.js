@@ -38,8 +38,12 @@ function show(theme) {
   for (const listener of listeners) listener();
 }
 
+const now = () => chosen() ?? (dark.matches ? "dark" : "light");
+
+// In a theme for a while; null: in that which was chosen.
+export const showIn = (theme) => show(theme ?? now());
+
 export function startTheme() {
-  const now = () => chosen() ?? (dark.matches ? "dark" : "light");
   dark.addEventListener("change", () => show(now()));
   show(now());
 }
