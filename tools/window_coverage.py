@@ -74,7 +74,7 @@ def measured(
 
 SAMPLES, AGAIN = 40, 1_000
 _EPOCHS_OF_WORDS, _FEWER_OF_WORDS = 30, 4
-"""A text has 300,000 counters an epoch: so many epochs at the most, and so many times fewer samples."""
+"""A text has 300,000 counters an epoch: so many epochs at the most, at epsilon 1, and so many times fewer samples."""
 Window = tuple[str, int, int, Presence]
 """An epsilon, the number of devices and of epochs, and how devices come and go."""
 WINDOWS: list[Window] = [
@@ -88,7 +88,8 @@ WINDOWS: list[Window] = [
 def surveyed(window: Window, names: Sequence[str] = ("",)) -> list[Case]:
     """What is measured in a window, of metrics whose names begin so."""
     every = [case for case in asked(window[0]) if case.name.startswith(tuple(names))]
-    return [case for case in every if not isinstance(case.metric.kind, Text) or window[2] <= _EPOCHS_OF_WORDS]
+    few = window[0] == "1" and window[2] <= _EPOCHS_OF_WORDS
+    return [case for case in every if few or not isinstance(case.metric.kind, Text)]
 
 
 def survey(samples: int, again: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -126,7 +127,7 @@ INTRODUCTION = f"""\
 Made by `.venv/bin/python -m tools.window_coverage`. The same devices report in every epoch and keep their values: in
 7, 30 and 90 epochs all of them every day, and in 30 epochs on and off (30% of the devices every day, 40% in six of
 ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts. Of texts it is
-in {_EPOCHS_OF_WORDS} epochs at the most, and words that are asked for; of joints cells and marginals.
+words that are asked for, at epsilon 1 in {_EPOCHS_OF_WORDS} epochs at the most; of joints cells and marginals.
 
 *Fresh* answers are randomised anew in every epoch, *remembered* ones are sent as they are remembered, *renewed* ones
 are remembered and randomised once more at the same epsilon.
