@@ -32,10 +32,12 @@ _STEPS = ("", "epsilon", "but for a chance of", "at least", "at most", f"{'0%':<
 _DRAWING, _LINES, _EIGHTHS = 64, 6, " ▁▂▃▄▅▆▇█"
 
 
-def estimates(found: Table) -> str:
-    """Answers as a table, each interval as a line with the value on it; below it what is to be said of them."""
+def estimates(found: Table, *, raw: bool = False) -> str:
+    """Answers as a table, each interval as a line with the value on it; below it what is to be said of them. Numbers
+    are cut to what is possible, and those that are too few to tell are not told; or all as they came out, `raw`."""
     header = ("answer", "estimate", "interval", "", "reports")
-    told = [row for row in found if (row["series"], row["measure"]) not in _DRAWN]
+    every = ({**row, "text": row["raw_text"], "too_few": False} for row in found) if raw else found
+    told = [row for row in every if (row["series"], row["measure"]) not in _DRAWN]
     named = {(row["metric"], row["key"], row["series"]) for row in told if row["measure"] == "quantity"}
     often = Counter((metric, key) for metric, key, _ in named)
     drawn: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -102,9 +104,9 @@ def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tupl
     of = f"{row['series']} of " if often.get((row["metric"], row["key"]), 0) > 1 and not share else ""
     return (
         f"{row['metric']}: {of}{row['key']}",
-        row["text"] if share or not row["unit"] else f"{row['text']} {row['unit']}",
+        row["text"] if share or row["too_few"] or not row["unit"] else f"{row['text']} {row['unit']}",
         f"{row['low_text']} to {row['high_text']}" if known else "–",
-        bar(row["value"], row["low"], row["high"], least, most) if known else "",
+        bar(None if row["too_few"] else row["value"], row["low"], row["high"], least, most) if known else "",
         f"{row['reports']:,}",
     )
 
@@ -127,7 +129,9 @@ def _changed(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['metric']}: {name}",
         row["before_text"],
         row["after_text"],
-        row["text"] if row["measure"] == "share" or not row["unit"] else f"{row['text']} {row['unit']}",
+        row["text"]
+        if row["measure"] == "share" or row["too_few"] or not row["unit"]
+        else f"{row['text']} {row['unit']}",
         f"{row['low_text']} to {row['high_text']}".replace(" points", ""),
         ratio,
         "–" if row["p_value"] is None else f"{row['p_value']:.2g}",

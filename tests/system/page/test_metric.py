@@ -31,7 +31,7 @@ def test_the_same_estimate_reads_the_same_everywhere(page: Page, aggregator: Run
     assert [[*match.groups()] for match in on_terminal if match] == in_python
     metrics = page.request.get("/metrics").text()
     for row in rows:
-        for family, text in (("", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
+        for family, text in (("_told", "text"), ("_lower_bound", "low_text"), ("_upper_bound", "high_text")):
             labels = f'collection="editor",key="{row["key"]}",metric="browser",series="shares"'
             series = f"deniable_estimate{family}{{{labels}}} "
             number = float(metrics.partition(series)[2].partition("\n")[0])
