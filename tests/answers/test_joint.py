@@ -14,7 +14,7 @@ from deniable_aggregator import RowId
 from deniable_aggregator.analysis.comparison import compared
 from deniable_aggregator.analysis.prices import estimating
 from deniable_aggregator.analysis.weighting import weighted
-from deniable_aggregator.analysis.windows import windowed
+from deniable_aggregator.analysis.windows import added, scaled, windowed
 from deniable_aggregator.answers import Target, answer, consistent, headings, row_count, truth
 from deniable_aggregator.planning.population import Population
 from deniable_aggregator.planning.simulate import simulate
@@ -157,16 +157,20 @@ def test_a_window_finds_nothing_that_one_epoch_would_not() -> None:
 
 
 def test_what_devices_keep_is_no_more_than_all() -> None:
-    """Intervals of a window lie between those of all reports and those of one epoch's, row by row."""
+    """Intervals of a window lie between those of all reports and those of one epoch's, row by row; those of
+    associations, and where a table is remembered of all but its cells, are as wide as those of one epoch's."""
     for more in ("", 'pairs = "theme"', "memoize = true"):
         metric = joint(THREE, 2, more)
         generator = np.random.default_rng(8)
         epochs = [simulate(metric, fleet(metric, CUBE, 4_000), generator) for _ in range(4)]
         found = windowed(metric, epochs, 0.95, Target.POPULATION).estimate
-        pooled = answer(metric, [sum(own[1:], own[0]) for own in zip(*epochs, strict=True)])
-        for row, tight in zip(found.rows, pooled.rows, strict=True):
-            assert row.low <= tight.low
-            assert row.high >= tight.high
+        pooled, columns = answer(metric, added(epochs)), zip(added(epochs), metric.columns, strict=True)
+        single = answer(metric, [scaled(own, column.shape, 1 / len(epochs)) for own, column in columns])
+        for (where, row), tight, wide in zip(found.by_id.items(), pooled.rows, single.rows, strict=True):
+            assert min(wide.low, tight.low) <= row.low <= tight.low
+            assert max(wide.high, tight.high) >= row.high >= tight.high
+            if where.series == "association" or (metric.memoize and where.series in {"marginals", "conditionals"}):
+                assert (row.low, row.high) == (min(wide.low, tight.low), max(wide.high, tight.high)), where
 
 
 def test_nobody_is_told_that_a_p_value_has_changed() -> None:
@@ -185,7 +189,7 @@ def test_headings_say_what_the_numbers_are() -> None:
     assert found["table"].adds_up
     assert not headings(joint(THREE, 1, 'pairs = "theme"'))[0].adds_up
     assert [name for name, heading in found.items() if heading.chance] == ["independence"]
-    assert found["association"].span == (0.0, 1.0)
+    assert found["association"].span == found["independence"].span == (0.0, 1.0)
 
 
 def test_a_weighted_answer_has_what_is_a_mean() -> None:

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import CategoricalNB
 from tools.joint_models import accuracy, breast_cancer, exactly, learned
 
 from deniable_aggregator.answers import Estimate, answer
@@ -39,6 +38,8 @@ def test_probabilities_are_those_of_bayes(more: str) -> None:
 
 def test_it_is_scikit_learns_where_that_is_installed() -> None:
     """A fitted `CategoricalNB` with the same probabilities, whose inputs are places of values."""
+    from sklearn.naive_bayes import CategoricalNB  # a third of a second for every process that only looks for tests
+
     model = known('pairs = "theme"').naive_bayes("theme")
     fitted = model.categorical_nb()
     assert isinstance(fitted, CategoricalNB)

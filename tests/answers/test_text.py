@@ -33,6 +33,14 @@ def sharing(word: str) -> list[str]:
 WORDS = sharing("hello")
 
 
+def test_the_most_frequent_word_comes_first() -> None:
+    """Of what is found in an answer, whichever it is."""
+    assert [[row.key for row in answer(METRIC, own).series[0].rows] for own in (COUNTERS, TURNED)] == [
+        ["hello", "other"],
+        ["other", "hello"],
+    ]
+
+
 @pytest.mark.parametrize("only", [(), (CANDIDATES,), ("too long",)], ids=["all", "candidates", "too long"])
 def test_a_frequent_words_reports_are_not_taken_for_those_of_a_word_that_nobody_has(only: tuple[str, ...]) -> None:
     """They share a cell in 16: a sixteenth of 60% of the devices, if that were not known; whatever is told."""

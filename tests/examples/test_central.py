@@ -27,7 +27,6 @@ from examples.learning.central.regression import (
     steepest,
 )
 from scipy import stats
-from sklearn.linear_model import LogisticRegression
 
 KOLMOGOROV = 2.7
 """Over the root of the draws: farther from the law are 10^-6 of all samples, or less."""
@@ -97,6 +96,8 @@ def loss(weights: Floats, own: Fleet) -> float:
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_the_minimum_is_scikit_learns(outputs: int) -> None:
     """The same weights; and an error where there is none to be found."""
+    from sklearn.linear_model import LogisticRegression  # not in processes that only look for tests
+
     own = fleet(np.random.default_rng(2), 60, outputs, 3)
     weights = fitted(own, 0.01, 1e-10)
     assert np.linalg.norm(gradient(weights, own, 0.01)) <= 1e-10

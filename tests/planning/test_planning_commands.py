@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from deniable.mechanisms import RandomizedResponse
+from deniable_aggregator import Reader
 from deniable_aggregator.commands import main
 from planning.everything import EVERYTHING, TEXT
 from support.commands import EDITOR, deniable, serving, told
@@ -127,13 +128,46 @@ def test_a_fleet_reports_one_by_one_or_through_one_stream(tmp_path: Path, fast: 
     """Either way every device is counted once."""
     truth = tmp_path / "truth.toml"
     truth.write_text(TRUTH)
-    with serving(tmp_path / "data", EDITOR) as endpoint:
+    with serving(tmp_path / "data", EDITOR, "--simulated") as endpoint:
         arguments = ("--devices", "500", "--truth", truth, "--endpoint", endpoint)
         simulated = told("simulate", EDITOR, *arguments, fast)
         assert simulated.returncode == 0, simulated.stderr
         assert "500 of 500" in simulated.stderr
         table = told("estimates", "--endpoint", endpoint).stdout
         assert table.count("500") >= 8
+
+
+def test_simulated_devices_are_kept_from_real_ones(tmp_path: Path) -> None:
+    """Refused with the next step where a store is not for them, and nothing is counted; unless that is meant."""
+    asked = ("simulate", EDITOR, "--devices", "5", "--endpoint")
+    with serving(tmp_path / "real", EDITOR) as endpoint:
+        refused = told(*asked, endpoint)
+        assert refused.returncode == 2
+        assert f"deniable serve {EDITOR} --simulated --data ./simulated" in refused.stderr.splitlines()[-1]
+        with Reader(endpoint) as reader:
+            assert {row["reports"] for row in reader.estimates()} == {0}
+            assert not reader.collections()[0].simulated
+            assert told(*asked, endpoint, "--among-real").returncode == 0
+            assert {row["reports"] for row in reader.estimates()} == {5}
+
+
+def test_a_store_for_simulated_devices_stays_one(tmp_path: Path) -> None:
+    """Also where it is served without saying so again: whoever reads its answers is told."""
+    for flags in (("--simulated",), ()):
+        with serving(tmp_path / "data", EDITOR, *flags) as endpoint, Reader(endpoint) as reader:
+            assert reader.collections()[0].simulated
+            assert told("simulate", EDITOR, "--devices", "5", "--endpoint", endpoint).returncode == 0
+
+
+def test_without_a_truth_a_plausible_one_is_made_and_shown(tmp_path: Path) -> None:
+    """As a truth file that can be edited and given again."""
+    with serving(tmp_path / "data", EDITOR, "--simulated") as endpoint:
+        made = told("simulate", EDITOR, "--devices", "5", "--endpoint", endpoint)
+        assert "[dark_mode]\nvalues = [true, false]\nweights = [60, 30]\n" in made.stdout
+        truth = tmp_path / "truth.toml"
+        truth.write_text(made.stdout)
+        again = told("simulate", EDITOR, "--devices", "5", "--truth", truth, "--endpoint", endpoint)
+        assert (again.returncode, again.stdout) == (0, "")
 
 
 def test_a_fleet_without_an_aggregator_says_so(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from deniable.mechanisms import MECHANISMS, Laplace, Mechanism
 from mechanisms.registered import CASES
+from planning.everything import collection
 from privacy.conformance import ExactConformance, Family, SampledConformance
 from support.commands import ROOT
 
@@ -63,3 +64,10 @@ def test_parameters_that_make_no_mechanism_are_refused(family: Family, point: tu
     """The constructor raises a ValueError: no invalid mechanism exists."""
     with pytest.raises(ValueError, match=r"\d"):
         family.at(*point)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_no_column_of_any_kind_claims_more_than_its_metric(epsilon: float) -> None:
+    """Whichever one a device answers is held to what the ledger is charged for it."""
+    for metric in collection(epsilon).metrics.values():
+        assert {column.mechanism.epsilon for column in metric.columns} == {metric.epsilon}, metric.name

@@ -71,6 +71,16 @@ class Device:
         return self.state.run(work)
 
     @property
+    def content(self) -> dict[str, list[Any]]:
+        """Everything in its file, by table."""
+
+        def work(connection: sqlite3.Connection) -> dict[str, list[Any]]:
+            tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in tables}
+
+        return self.state.run(work)
+
+    @property
     def ledger(self) -> list[Charge]:
         """What it has spent."""
         return self.state.run(charges)

@@ -76,7 +76,9 @@ def test_rows_are_the_same_in_every_form(desk: Running) -> None:
 def test_a_terminal_has_the_rows(desk: Running, capfd: pytest.CaptureFixture[str]) -> None:
     """One line each; of a p-value no interval."""
     main(["estimates", "--metric", "both", "--endpoint", desk.endpoint])
-    lines = {line.split("  ")[0]: line for line in capfd.readouterr().out.splitlines()}
+    shown = capfd.readouterr().out.splitlines()
+    lines = {line.split("  ")[0]: line for line in shown}
+    assert len(lines) == len(shown)
     assert "%" in lines["both: yes / linux"]
     assert " to " in lines["both: association of dark / platform"]
     assert " to " not in lines["both: independence of dark / platform"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
 
 from deniable import Client, Collection, Consent
 from deniable_aggregator import Reader
@@ -44,6 +43,8 @@ DEVICES = 60
 
 def cases() -> list[tuple[str, bool, bool]]:
     """The breast cancer data, with two of its measurements as devices record them."""
+    from sklearn.datasets import load_breast_cancer  # a third of a second for every process that only looks for tests
+
     found = load_breast_cancer()
     names = list(found.feature_names)
     order = np.random.default_rng(1).permutation(len(found.target))

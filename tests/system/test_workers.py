@@ -293,7 +293,8 @@ def test_what_keeps_it_from_starting_is_one_line(
 ) -> None:
     """Without a collection, a port or a store, the command ends with exit code 2 and says what is missing."""
     data = () if "--redis" in arguments else ("--data", tmp_path / "data")
-    shown = deniable("serve", *arguments, *data, "--http", "off")
+    free = () if "--listen" in arguments else ("--listen", "127.0.0.1:0")
+    shown = deniable("serve", *arguments, *data, *free, "--http", "off")
     assert shown.returncode == 2
     assert words in shown.stderr
     assert shown.stderr.count("\n") == 1

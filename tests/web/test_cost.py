@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from benchmarks.answers import counters
 
 from deniable import Collection
 from support.counting import Calls
@@ -31,6 +30,8 @@ COLLECTION = Collection.loads(
 @pytest.fixture(scope="module")
 def aggregator() -> Iterator[Running]:
     """Ninety epochs of a hundred metrics, their counters read once."""
+    from benchmarks.answers import counters  # it loads pandas, which looking for tests needs not
+
     generator = np.random.default_rng(3)
     today = COLLECTION.epoch_at(time.time())
     with running(COLLECTION) as started:

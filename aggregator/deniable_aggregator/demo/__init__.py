@@ -55,7 +55,9 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
     analysts = analyst_of(Catalog([collection]), fleet.truth)
     site = None if once or http is None else Site(http, analysts, demo=True)
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as directory:
-        settings = Settings(listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0)
+        settings = Settings(
+            listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0, simulated=True
+        )
         beside = [site.beside] if site else []
         server = Server(settings, [layout_of(collection)], [estimates_of(analysts)], beside)
         await server.start()

@@ -51,8 +51,17 @@ class Truth:
     def load(cls, path: str | Path, collection: Collection) -> Truth:
         """The truth of a file, checked against the collection."""
         try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TruthError(f"{path}: {error}") from error
+        return cls.loads(text, collection, str(path))
+
+    @classmethod
+    def loads(cls, text: str, collection: Collection, path: str = "<text>") -> Truth:
+        """The truth of a text, which errors call `path`."""
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
             raise TruthError(f"{path}: {error}") from error
         fed = {name: metric.kind.of for name, metric in collection.metrics.items() if metric.sources}
         _check_tables(path, table, collection, fed)

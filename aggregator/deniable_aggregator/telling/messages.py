@@ -199,8 +199,8 @@ def _trend_message(trend: Trend) -> pb.Trend:
     )
 
 
-def collection_message(collection: Collection, catalog: Catalog) -> pb.CollectionInfo:
-    """A collection of a catalog, as people read it."""
+def collection_message(collection: Collection, catalog: Catalog, simulated: bool = False) -> pb.CollectionInfo:
+    """A collection of a catalog, as people read it; where its store is for simulated devices, that it is."""
     return pb.CollectionInfo(
         name=collection.name,
         digest=f"{collection.digest:016x}",
@@ -208,6 +208,7 @@ def collection_message(collection: Collection, catalog: Catalog) -> pb.Collectio
         epoch_seconds=collection.epoch_seconds,
         title=catalog.title(collection),
         version=collection.version,
+        simulated=simulated,
         metrics=[_metric_message(metric, collection, catalog) for metric in collection.metrics.values()],
         segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
         budget_epoch=float(collection.budget.epoch),

@@ -8,17 +8,27 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TextIO
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, TextIO
 
+from deniable_aggregator.answers import Measure
+from deniable_aggregator.telling import digits
 from deniable_aggregator.telling.change_tables import Changes
 from deniable_aggregator.telling.counters import CounterTable
 from deniable_aggregator.telling.tables import Table
 
-__all__ = ["Progress", "bar", "changes", "counters", "estimates", "histogram", "redrawn", "table", "windows"]
+if TYPE_CHECKING:
+    from deniable_aggregator.telling.explaining import Explanation, Step
+
+__all__ = [
+    "Progress", "bar", "changes", "counters", "estimates", "explanation", "histogram", "redrawn", "table", "windows",
+]  # fmt: skip
 
 _BAR = 24
 _DRAWN = {("curve", "share"), ("histogram", "share")}
 """The series of distributions that are not told row by row."""
+_WORDS = 100
+_STEPS = ("", "epsilon", "but for a chance of", "at least", "at most", f"{'0%':<{_BAR - 4}}100%")
 _DRAWING, _LINES, _EIGHTHS = 64, 6, " ▁▂▃▄▅▆▇█"
 
 
@@ -126,6 +136,33 @@ def _changed(row: dict[str, Any]) -> tuple[str, ...]:
         ratio,
         "–" if row["p_value"] is None else f"{row['p_value']:.2g}",
         "new" if row["new"] else "yes" if row["found"] else "no",
+    )
+
+
+def explanation(found: Explanation, formulas: Sequence[str]) -> str:
+    """An explanation: of each part the words and then the picture, the formulas last."""
+    lines = [f"{found.name}: {found.question}"]
+    for part in found.parts:
+        lines += [f"\n{part.title}\n", fill(" ".join(part.sentences), _WORDS)]
+        if rows := [_step(step, found.prior) for step in part.steps]:
+            lines += ["", table(_STEPS, rows, (False, True, True, True, True, False))]
+    told = (fill(formula, _WORDS, initial_indent="- ", subsequent_indent="  ") for formula in formulas)
+    return "\n".join([*lines, "\nFormulas\n", *told])
+
+
+def _step(step: Step, prior: float) -> tuple[str, ...]:
+    """A line; where the prior is not left possible, the dot is what it becomes."""
+    return (
+        step.what,
+        "no limit"
+        if step.epsilon is None
+        else f"{step.epsilon:,.0f}"
+        if step.epsilon >= 1000
+        else f"{step.epsilon:.4g}",
+        f"{step.exceeded:.1g}" if step.exceeded else "",
+        digits.text(step.least, Measure.SHARE, 2),
+        digits.text(step.most, Measure.SHARE, 2),
+        bar(prior if step.least <= prior <= step.most else step.most, step.least, step.most, 0.0, 1.0),
     )
 
 

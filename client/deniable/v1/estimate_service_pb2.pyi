@@ -302,6 +302,7 @@ class CollectionInfo(google.protobuf.message.Message):
     OWNER_FIELD_NUMBER: builtins.int
     TITLE_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
+    SIMULATED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     digest: builtins.str
@@ -318,6 +319,8 @@ class CollectionInfo(google.protobuf.message.Message):
     """A name that no other has: its name, or for an older version its name and digest."""
     version: builtins.int
     """Which of several of one name is newer: the one with the greater number."""
+    simulated: builtins.bool
+    """It is kept in a store that was begun for simulated devices."""
     @property
     def metrics(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MetricInfo]:
         """Its metrics, by name."""
@@ -339,8 +342,9 @@ class CollectionInfo(google.protobuf.message.Message):
         owner: builtins.str = ...,
         title: builtins.str = ...,
         version: builtins.int = ...,
+        simulated: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "title", b"title", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "simulated", b"simulated", "title", b"title", "version", b"version"]) -> None: ...
 
 global___CollectionInfo = CollectionInfo
 

@@ -11,7 +11,6 @@ import pytest
 
 from deniable import Collection
 from deniable.device.epochs import seal
-from deniable.device.state import State
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.collection_files import head, metric
 from support.device import SEALING, Device, Stumbling
@@ -29,19 +28,9 @@ OTHER = Collection.loads(TEXT.replace('"epochs"', '"other"'))
 VALUES = {"often": 3, "said": True, "told": "b"}
 
 
-def content(state: State) -> dict[str, list[Any]]:
-    """Everything in the file."""
-
-    def work(connection: sqlite3.Connection) -> dict[str, list[Any]]:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in tables}
-
-    return state.run(work)
-
-
 def rows(device: Device, table: str) -> list[Any]:
     """What a table of the file has."""
-    return content(device.state)[table]
+    return device.content[table]
 
 
 def test_an_epoch_is_sealed_as_a_whole_or_not_at_all() -> None:
@@ -51,7 +40,7 @@ def test_an_epoch_is_sealed_as_a_whole_or_not_at_all() -> None:
     """
     device = Device(COLLECTION)
     device.keep(VALUES, 5)
-    before, failures = content(device.state), 0
+    before, failures = device.content, 0
     while True:
 
         def work(connection: sqlite3.Connection, statement: int = failures) -> None:
@@ -62,9 +51,9 @@ def test_an_epoch_is_sealed_as_a_whole_or_not_at_all() -> None:
             break
         except ZeroDivisionError:
             failures += 1
-            assert content(device.state) == before
+            assert device.content == before
     assert failures > 20
-    after = content(device.state)
+    after = device.content
     assert (len(after["charge"]), len(after["memo"]), len(after["queue"]), len(after["raw"])) == (3, 1, 1, 0)
     assert len(after["transcript"]) == 3
 

@@ -108,13 +108,18 @@ def test_values_of_the_sdk_before_are_answered(tmp_path: Path) -> None:
 
 
 def test_the_file_of_the_sdk_before_gets_a_table_more(tmp_path: Path) -> None:
-    """Nothing else in it changes: it is of the version before, and then of this one."""
+    """Nothing else in it changes, of what is kept, spent, remembered and waits: it is of the version before, and then
+    of this one."""
     device = Device(Collection.loads(FIRST), tmp_path / "device.db")
+    device.answers(VALUES, range(3, 5))
     device.keep(VALUES, 5)
+    whole = device.content
     device.state.close()
     with sqlite3.connect(tmp_path / "device.db") as connection:
         connection.execute("DROP TABLE former")
         connection.execute("PRAGMA user_version = 3")
     connection.close()
     again = Device(Collection.loads(MENDED), tmp_path / "device.db")
+    assert again.content == whole
+    assert {"charge", "memo", "queue", "raw", "transcript"} <= {name for name, rows in whole.items() if rows}
     assert len(again.seal(6 * DAY)[5]) == 2
