@@ -1,7 +1,8 @@
 """Do intervals of differences hold, are p-values even, are changes found as planned? A part of docs/comparisons.md.
 
-python -m tools.comparison_coverage --page     measures, and writes the table: ten minutes. With `--kinds text joint`
-                                               of these; what is on the page of other metrics stays
+python -m tools.comparison_coverage --page     measures, and writes the table: ten minutes
+
+With `--metrics text joint` it measures those whose names begin so; what is on the page of other metrics stays.
 
 words:
   sides    two windows in which nothing has changed: the difference is 0, and every p-value is as likely as any other
@@ -32,7 +33,6 @@ from tools.window_coverage import keys_of
 from tools.window_samples import Sampler, asked
 
 from deniable import linkage
-from deniable.kinds import KINDS
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, compared
 from deniable_aggregator.answers import QUANTILES, Measure, RowId, Target, truth
 
@@ -140,13 +140,13 @@ _FEWER_OF_WORDS = 5
 """Each sample of a text takes so many times as long, and more."""
 
 
-def table(samples: int, kinds: Sequence[str]) -> Iterator[str]:
-    """The lines of the table, of some kinds."""
+def table(samples: int, starts: Sequence[str]) -> Iterator[str]:
+    """The lines of the table, of metrics whose names begin so."""
     heads = ["metric", "apart", "worst", "width", "even", "same", "worst", "width", "not known: apart", "same"]
     heads += ["found", "planned"]
     yield "| " + " | ".join(heads) + " |"
     yield "|---" * len(heads) + "|"
-    names = {case.name: case.metric.kind.name for case in asked("1") if case.metric.kind.name in kinds}
+    names = {case.name: case.metric.kind.name for case in asked("1") if case.name.startswith(tuple(starts))}
     for name, kind in names.items():
         print(name, file=sys.stderr, flush=True)
         yield _line(name, samples // _FEWER_OF_WORDS if kind == "text" else samples)
@@ -189,9 +189,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=_SAMPLES)
     parser.add_argument("--page", action="store_true", help="write it into docs/comparisons.md")
-    parser.add_argument("--kinds", nargs="+", default=[*KINDS], choices=[*KINDS])
+    parser.add_argument("--metrics", nargs="+", default=[""])
     options = parser.parse_args()
-    lines = list(table(options.samples, options.kinds))
+    lines = list(table(options.samples, options.metrics))
     if not options.page:
         print("\n".join(lines))
         return

@@ -36,6 +36,8 @@ DECIMALS = (0, 2, 4, 6)
 ABOUT = 'collection="$collection", metric=~"$metric"'
 QUANTILE = '* on (instance, collection, metric, series, key) group_left () deniable_row_info{series="quantiles"}'
 TEXT = '* on (instance, collection, metric) group_left () deniable_metric_info{kind="text"}'
+FEW = {"noValue": "too few to tell"}
+"""What stands where a row has an interval and is not told; see deniable_aggregator.telling.few."""
 WORDS = 20
 """So many words are drawn of all texts."""
 SHARE = '* on (instance, collection, metric, series, key) group_left () deniable_row_info{measure="share"}'
@@ -52,7 +54,7 @@ def band(title: str, restriction: str, defaults: Panel, key: str = "$key", **mor
     """An estimate over time, with its interval as a band."""
     series = f'{{{ABOUT}, key="{key}"}}'
     families = (
-        ("deniable_estimate", "estimate", "A"),
+        ("deniable_estimate_told", "estimate", "A"),
         ("deniable_estimate_upper_bound", "upper", "B"),
         ("deniable_estimate_lower_bound", "lower", "C"),
     )
@@ -67,7 +69,7 @@ def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = No
     rows = f'measure="{measure}"' + (f', decimals="{decimals}"' if decimals is not None else "")
     join = f"* on (instance, collection, metric, series, key) group_left () deniable_row_info{{{rows}}}"
     families = (
-        ("deniable_estimate", "A"),
+        ("deniable_estimate_told", "A"),
         ("deniable_estimate_lower_bound", "B"),
         ("deniable_estimate_upper_bound", "C"),
     )
@@ -81,7 +83,7 @@ def told(title: str, measure: str, defaults: Panel, *, decimals: int | None = No
         {"id": "organize", "options": {"renameByName": names, "indexByName": order, "excludeByName": {"Time": True}}},
     ]
     digits = {} if decimals is None else {"decimals": decimals}
-    return panel("table", title, 12, 8, queries, defaults=defaults | digits, transformations=shaped)
+    return panel("table", title, 12, 8, queries, defaults=defaults | digits | FEW, transformations=shaped)
 
 
 def heat() -> Panel:
@@ -122,7 +124,13 @@ def words() -> list[Panel]:
             "Most frequent words",
             12,
             9,
-            [query(f"topk({WORDS}, max by (metric, key) (deniable_estimate{shares}))", "{{metric}}: {{key}}", "A")],
+            [
+                query(
+                    f"topk({WORDS}, max by (metric, key) (deniable_estimate_told{shares}))",
+                    "{{metric}}: {{key}}",
+                    "A",
+                )
+            ],
             defaults=SHARES | {"min": 0},
             options={"orientation": "horizontal", "displayMode": "basic", **NEWEST},
             about="Words that nobody has listed: of each text the twenty most frequent are told, and one in twenty "
@@ -191,7 +199,7 @@ def answers() -> Panel:
             9,
             [
                 query(
-                    f"max by (metric, series, key) (deniable_estimate{{{ABOUT}}} "
+                    f"max by (metric, series, key) (deniable_estimate_told{{{ABOUT}}} "
                     "* on (instance, collection, metric, series, key) "
                     f'group_left () deniable_row_info{{measure="quantity", decimals="{decimals}"}})',
                     "{{metric}}: {{key}}",
@@ -219,7 +227,11 @@ def answers() -> Panel:
             "Quantiles over time",
             12,
             9,
-            [query(f"max by (metric, key) (deniable_estimate{{{ABOUT}}} {QUANTILE})", "{{metric}}: {{key}}", "A")],
+            [
+                query(
+                    f"max by (metric, key) (deniable_estimate_told{{{ABOUT}}} {QUANTILE})", "{{metric}}: {{key}}", "A"
+                )
+            ],
             defaults=LINE | {"unit": "none", "decimals": 2},
             about="Of distributions, in the unit of each.",
         ),

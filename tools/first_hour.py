@@ -174,6 +174,9 @@ class _Terminal:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(30)
             process.kill()
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
 
 
 def _pip_configuration() -> str:

@@ -48,7 +48,9 @@ def new(comparison: Comparison) -> set[str]:
 def risen(english: English, shares: Sequence[float]) -> tuple[English, dict[str, float]]:
     """A population in which rare words of eight letters have these shares; and which they are."""
     places = [place for place in range(_RARE, len(english.words)) if len(english.words[place]) == 8][: len(shares)]
-    moved = english.shares * (1 - sum(shares))
+    moved = english.shares.copy()
+    moved[places] = 0
+    moved *= (1 - sum(shares)) / moved.sum()
     moved[places] = shares
     return english._replace(shares=moved), {
         english.words[place]: share for place, share in zip(places, shares, strict=True)

@@ -13,14 +13,16 @@ from pathlib import Path
 
 import numpy as np
 from tools.round_models import MANNERS, Learned, learned, plainly, split, told
+from tools.round_plot import Point, drawn
 
-__all__ = ["EPSILONS", "FLEETS", "PAGE", "accuracies", "tables"]
+__all__ = ["EPSILONS", "FLEETS", "PAGE", "PICTURE", "accuracies", "picture", "tables"]
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "learning.md"
+_DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE, PICTURE = _DOCS / "learning.md", _DOCS / "images" / "learning.svg"
 _BEGIN, _END = "<!-- tools/rounds.py -->", "<!-- end of tools/rounds.py -->"
-EPSILONS = {"breast cancer": ("1", "2", "4"), "digits": ("4",)}
-FLEETS = {"breast cancer": (3_000, 10_000, 30_000, 100_000), "digits": (100_000,)}
-SEEDS = {"breast cancer": range(5), "digits": range(2)}
+EPSILONS = {"breast cancer": ("1", "2", "4")}
+FLEETS = {"breast cancer": (3_000, 10_000, 30_000, 100_000)}
+SEEDS = {"breast cancer": range(5)}
 _SHOWN = ("breast cancer", "4", 30_000)
 """Whose rounds are shown."""
 
@@ -38,7 +40,7 @@ def accuracies(name: str, epsilon: str, devices: int) -> list[float]:
 
 def tables() -> str:
     """All of them."""
-    return "\n".join([*_accuracy("breast cancer"), "", *_accuracy("digits"), "", *_rounds()])
+    return "\n".join([*_accuracy("breast cancer"), "", *_rounds()])
 
 
 def _accuracy(name: str) -> Iterator[str]:
@@ -64,8 +66,7 @@ def _shares(found: list[float]) -> str:
 
 def _rounds() -> Iterator[str]:
     name, epsilon, devices = _SHOWN
-    head = f"{name}, epsilon {epsilon}, {devices:,} devices: round"
-    yield f"| {head} | devices | step | noise | told right | from | to |"
+    yield f"| {_about()}: round | devices | step | noise | told right | from | to |"
     yield "|---|---|---|---|---|---|---|"
     fleets = [(split(name, seed), one(name, epsilon, devices, seed)) for seed in SEEDS[name]]
     for number in range(MANNERS[name].rounds):
@@ -79,9 +80,31 @@ def _rounds() -> Iterator[str]:
         yield f"| {number + 1} | {steps[0].reports:,} | {' | '.join([*numbers, *shares])} |"
 
 
+def picture(page: str) -> str:
+    """The training curve that the page's tables have."""
+    name, epsilon, _ = _SHOWN
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
+    start = [row[:1] for row in rows].index([f"{name}: epsilon"])
+    plain = next(row[-1] for row in rows[start:] if row[:1] == [epsilon])
+    curve = [row[:1] for row in rows].index([f"{_about()}: round"]) + 2
+    points = [Point(*map(_share, row[-3:])) for row in rows[curve : curve + MANNERS[name].rounds]]
+    return drawn(points, _share(plain), _about())
+
+
+def _share(cell: str) -> float:
+    return float(cell.partition("%")[0]) / 100
+
+
+def _about() -> str:
+    name, epsilon, devices = _SHOWN
+    return f"{name}, epsilon {epsilon}, {devices:,} devices"
+
+
 if __name__ == "__main__":
     found = tables()
     print(found)
     if "--write" in sys.argv[1:]:
         before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-        PAGE.write_text(f"{before}{_BEGIN}\n\n{found}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+        page = f"{before}{_BEGIN}\n\n{found}\n\n{_END}{rest.split(_END)[1]}"
+        PAGE.write_text(page, encoding="utf-8")
+        PICTURE.write_text(picture(page), encoding="utf-8")

@@ -27,7 +27,7 @@ from deniable.mechanisms import Codewords, Laplace, Mechanism
 from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable.randomness import WORD
 from deniable_aggregator.planning import twins
-from deniable_aggregator.planning.simulate import outcomes
+from deniable_aggregator.planning.simulate import encodings
 
 __all__ = ["adds_of", "cells_of", "drawn", "endless", "payloads_of", "row_of"]
 
@@ -73,13 +73,9 @@ def cells_of(case: Case) -> dict[tuple[int, int], float]:
     """The chance of every column and input."""
     cells: dict[tuple[int, int], float] = {}
     for value, often in zip(case.fleet.values, case.fleet.devices, strict=True):
-        found = outcomes(case.metric, case.metric.kind.check(value))
-        if found is None:
-            found = [(0, _on_the_grid(case.metric, value))]
-        firsts = [first for first, _ in found] + [WORD]
-        for (first, outcome), end in zip(found, firsts[1:], strict=True):
-            share = often / sum(case.fleet.devices) * ((end - first) / WORD)
-            cells[outcome] = cells.get(outcome, 0.0) + share
+        found = encodings(case.metric, case.metric.kind.check(value)) or {_on_the_grid(case.metric, value): 1.0}
+        for outcome, chance in found.items():
+            cells[outcome] = cells.get(outcome, 0.0) + often / sum(case.fleet.devices) * chance
     return cells
 
 

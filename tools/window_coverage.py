@@ -3,8 +3,8 @@
 python -m tools.window_coverage --save FILE            measures, and saves what it has found: an hour
 python -m tools.window_coverage --page FILE [BEFORE]   writes its part of the page, with the widths of another file
 
-With `--kinds text joint` it measures just these; what is on the page of other metrics stays. What is drawn, and
-how: tools/window_samples.py.
+With `--metrics text joint` it measures those whose names begin so; what is on the page of other metrics stays. What
+is drawn, and how: tools/window_samples.py.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from tools.coverage import CONFIDENCE, DEVIATION, PLAIN
 from tools.fleets import Case
 from tools.window_samples import EVERY_DAY, ON_AND_OFF, Presence, Sampler, asked
 
-from deniable.kinds import KINDS, Text
+from deniable.kinds import Text
 from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import CANDIDATES, Keys, Measure, Target, truth
 
@@ -73,8 +73,8 @@ def measured(
 
 
 SAMPLES, AGAIN = 40, 1_000
-_EPOCHS_OF_WORDS = 30
-"""A text has 300,000 counters an epoch."""
+_EPOCHS_OF_WORDS, _FEWER_OF_WORDS = 30, 4
+"""A text has 300,000 counters an epoch: so many epochs at the most, at epsilon 1, and so many times fewer samples."""
 Window = tuple[str, int, int, Presence]
 """An epsilon, the number of devices and of epochs, and how devices come and go."""
 WINDOWS: list[Window] = [
@@ -85,26 +85,28 @@ WINDOWS: list[Window] = [
 ]
 
 
-def surveyed(window: Window, kinds: Collection[str]) -> list[Case]:
-    """Of these kinds what is measured in a window."""
-    every = [case for case in asked(window[0]) if case.metric.kind.name in kinds]
-    return [case for case in every if not isinstance(case.metric.kind, Text) or window[2] <= _EPOCHS_OF_WORDS]
+def surveyed(window: Window, names: Sequence[str] = ("",)) -> list[Case]:
+    """What is measured in a window, of metrics whose names begin so."""
+    every = [case for case in asked(window[0]) if case.name.startswith(tuple(names))]
+    few = window[0] == "1" and window[2] <= _EPOCHS_OF_WORDS
+    return [case for case in every if few or not isinstance(case.metric.kind, Text)]
 
 
-def survey(samples: int, again: int, kinds: Sequence[str]) -> Iterator[dict[str, Any]]:
+def survey(samples: int, again: int, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Every case in every window, by its name; those that hold least often once more, in other samples."""
     found: dict[tuple[str, int], list[tuple[float, Case, Window, list[Result]]]] = {}
     for window in WINDOWS:
         print(window, file=sys.stderr, flush=True)
-        for case in surveyed(window, kinds):
-            rows = measured(case, *window[1:3], samples, window[3], np.random.default_rng(samples))
+        for case in surveyed(window, names):
+            often = samples // _FEWER_OF_WORDS if isinstance(case.metric.kind, Text) else samples
+            rows = measured(case, *window[1:3], often, window[3], np.random.default_rng(samples))
             least = float(np.mean([row.covered for row in rows]))
             found.setdefault((case.name, window[1]), []).append((least, case, window, rows))
     for (name, devices), own in found.items():
         print(name, devices, file=sys.stderr, flush=True)
         rows = [row for *_, rows in own for row in rows]
         _, case, window, _ = min(own, key=lambda each: each[0])
-        more = again // 4 if isinstance(case.metric.kind, Text) else again
+        more = again // (2 * _FEWER_OF_WORDS) if isinstance(case.metric.kind, Text) else again
         worst = measured(case, *window[1:3], more, window[3], np.random.default_rng(again))
         mean = [row for row in rows if row.key != DEVIATION]
         yield {
@@ -125,15 +127,15 @@ INTRODUCTION = f"""\
 Made by `.venv/bin/python -m tools.window_coverage`. The same devices report in every epoch and keep their values: in
 7, 30 and 90 epochs all of them every day, and in 30 epochs on and off (30% of the devices every day, 40% in six of
 ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts. Of texts it is
-in {_EPOCHS_OF_WORDS} epochs at the most, and words that are asked for; of joints cells and marginals.
+words that are asked for, at epsilon 1 in {_EPOCHS_OF_WORDS} epochs at the most; of joints cells and marginals.
 
 *Fresh* answers are randomised anew in every epoch, *remembered* ones are sent as they are remembered, *renewed* ones
 are remembered and randomised once more at the same epsilon.
 
 - **rows**: how often 95% intervals hold the truth about the population, on average over all of this.
 - **worst row**: in the window where intervals held least often, the row of which they hold least often, measured
-  again in {AGAIN:,} other samples (of texts in {AGAIN // 4}): each to within 1.4%, nineteen times out of twenty, and
-  the least of up to eight.
+  again in {AGAIN:,} other samples (of texts in {AGAIN // (2 * _FEWER_OF_WORDS)}): each to within 1.4% (of texts 4%),
+  nineteen times out of twenty, and the least of up to eight.
 - **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held, and its worst row (each in fewer samples).
@@ -168,10 +170,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--page", type=Path, nargs="+")
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--again", type=int, default=AGAIN)
-    parser.add_argument("--kinds", nargs="+", default=[*KINDS], choices=[*KINDS])
+    parser.add_argument("--metrics", nargs="+", default=[""])
     options = parser.parse_args(arguments)
     if options.save:
-        found = list(survey(options.samples, options.again, options.kinds))
+        found = list(survey(options.samples, options.again, options.metrics))
         options.save.write_text(json.dumps(found), encoding="utf-8")
     if options.page:
         now, before = ([*map(json.loads, (path.read_text(encoding="utf-8") for path in options.page)), []])[:2]

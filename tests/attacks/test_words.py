@@ -180,7 +180,7 @@ def test_counters_that_are_made_up_do_not_stop_the_search() -> None:
 
 def test_counters_that_are_made_up_make_no_answer_dearer_than_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody looks for words, as at each level of a window and in each epoch of a trend, frequent ones are
-    looked for among a bounded number of paths, of which the price has one counter for two. It was ten times that."""
+    looked for among a bounded number of paths, of which the price has as many counters. It was nine times that."""
     looked_at: list[int] = []
 
     def counted(*arguments: Any) -> tuple[list[int], int]:

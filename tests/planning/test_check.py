@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from itertools import product
 from pathlib import Path
 
@@ -9,8 +11,15 @@ import numpy as np
 import pytest
 
 from deniable import Collection
+from deniable.device.ledger import Ledger
+from deniable.device.schema import migrate
+from deniable.errors import BudgetExceededError
+from deniable.kinds import Distribution
 from deniable_aggregator.answers import answer
+from deniable_aggregator.answers.distribution import tree_of
+from deniable_aggregator.estimators import expected
 from deniable_aggregator.planning.check import findings, reasons
+from deniable_aggregator.planning.noise import lasting
 from support.commands import told
 from support.joints import exactly, sources
 
@@ -19,6 +28,7 @@ VECTOR = (
     '[metrics.update]\nkind = "vector"\ndescription = "d"\ndimensions = 2\nclip = 1\nnorm = "l2"\n'
     "epsilon = 1\ndelta = 1e-6\nfleet = 1000\n"
 )
+NUMBER = '[metrics.length]\nkind = "number"\ndescription = "d"\nrange = [0, 10]\nepsilon = 1\n'
 CATEGORY = (
     '[metrics.one]\nkind = "category"\ndescription = "d"\nvalues = ["a", "b", "c", "d"]\n'
     "epsilon = 1\nmemoize = true\n"
@@ -32,10 +42,46 @@ def found(text: str) -> list[str]:
 
 def test_it_says_when_the_deltas_of_a_lifetime_are_spent() -> None:
     """A limit that holds where the file says nothing does not come as a surprise after years."""
-    (told,) = found(HEAD + "lifetime = 9\n" + VECTOR)
-    assert "a lifetime's budget of delta of 0.001 is spent after 1,000 epochs of answers" in told
-    (told,) = found(HEAD + "lifetime = 9\nlifetime_delta = 0.5\n" + VECTOR)
+    _, told = lasting(Collection.loads(HEAD + "lifetime = 9\n" + VECTOR))
+    assert "A lifetime's budget of delta of 0.001 is spent after 1,000 epochs of answers" in told
+    _, told = lasting(Collection.loads(HEAD + "lifetime = 9\nlifetime_delta = 0.5\n" + VECTOR))
     assert "of 0.5 is spent after 500,000 epochs" in told
+    assert found(HEAD + "lifetime = 9\n" + VECTOR) == []
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "metrics", "told"),
+    [
+        ("lifetime = 300\n", NUMBER, "of 300 is spent after 300 epochs of answers (300 days): devices fall silent."),
+        ("lifetime = 1000\n", NUMBER, "is spent after 1,000 epochs of answers (1,000 days, 2.7 years): devices fall"),
+        (
+            "lifetime = 9.9\n",
+            NUMBER + CATEGORY,
+            "after 5 epochs of answers (5 days): devices fall silent. 4 of it is ",
+        ),
+        ("lifetime = 9\n", CATEGORY, "of 9 lasts for ever: all answers are remembered. 4 of it is for what is remem"),
+        ("", NUMBER, "There is no lifetime budget: a device answers, and spends, without end."),
+    ],
+    ids=["days", "years", "with memories", "memories alone", "no limit"],
+)
+def test_it_says_when_devices_fall_silent(lifetime: str, metrics: str, told: str) -> None:
+    """After how many epochs, and days, a lifetime is spent; what is remembered is paid for before."""
+    (said,) = lasting(Collection.loads(HEAD + lifetime + metrics))
+    assert told in said
+
+
+def test_a_device_falls_silent_when_it_is_said(tmp_path: Path) -> None:
+    """The ledger answers as many epochs, and not one more."""
+    asked = Collection.loads(HEAD + "lifetime = 7.5\n" + NUMBER)
+    (said,) = lasting(asked)
+    assert "after 7 epochs" in said
+    connection = sqlite3.connect(tmp_path / "state")
+    migrate(connection)
+    ledger = Ledger(connection, asked)
+    for epoch in range(7):
+        ledger.charge(asked.metric("length"), epoch)
+    with pytest.raises(BudgetExceededError, match="budget of a lifetime"):
+        ledger.charge(asked.metric("length"), 7)
 
 
 def test_it_says_which_metric_is_never_answered() -> None:
@@ -93,3 +139,24 @@ def test_it_says_how_many_devices_the_cells_of_a_joint_take(more: str, devices: 
     metric = collection.metrics["all"]
     row = answer(metric, exactly(metric, np.full((2, 5, 3), 1 / 30), devices)).rows[0]
     assert row.low == pytest.approx(0, abs=0.004)
+
+
+@pytest.mark.parametrize("mechanism", ["randomized_response", "subset_selection"])
+def test_it_counts_the_buckets_of_a_distribution_by_the_mechanism_that_is_named(mechanism: str) -> None:
+    """The devices that they take are those that it takes: of another one as many more as its curve varies more."""
+
+    def reports(more: str) -> float:
+        table = '[metrics.one]\nkind = "distribution"\ndescription = "d"\nrange = [0, 1]\nbuckets = 64\nepsilon = 1\n'
+        (said,) = reasons(Collection.loads(HEAD + table + more))
+        return float(re.findall(r"about ([0-9,]+) reports", said)[0].replace(",", ""))
+
+    asked = Collection.loads(
+        HEAD + '[metrics.one]\nkind = "distribution"\ndescription = "d"\nrange = [0, 1]\nbuckets = 64\nepsilon = 1\n'
+        f'mechanism = "{mechanism}"\n'
+    ).metrics["one"]
+    kind, mechanisms = asked.kind, [column.mechanism for column in asked.columns]
+    assert isinstance(kind, Distribution)
+    fleet = expected(mechanisms, tree_of(kind), kind.allotment(mechanisms), 10**9)
+    wanted = 10**9 * float(fleet.rough()[1:].mean()) * (1.96 / 0.01) ** 2
+    assert reports(f'mechanism = "{mechanism}"\n') == pytest.approx(wanted, rel=0.05)
+    assert reports(f'mechanism = "{mechanism}"\n') >= reports("")

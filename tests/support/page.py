@@ -17,6 +17,7 @@ from deniable import Collection, Metric
 from deniable_aggregator.planning.simulate import simulate
 from support.collection_files import head, metric
 from support.site import Running, running
+from support.stored import Counted
 from support.waiting import PATIENCE
 
 __all__ = ["EDITOR", "QUIET", "fleet", "report", "shown"]
@@ -88,9 +89,11 @@ def fleet() -> Iterator[Running]:
         for ago in range(9):
             for segment in range(3):
                 asked = [metric for metric in EDITOR.metrics.values() if metric.name not in QUIET]
-                counters = {metric.name: reported(metric, 300, generator, ago) for metric in asked}
-                if not ago:
-                    counters["timid"] = reported(EDITOR.metrics["timid"], 4, generator)
+                counters: dict[str, Counted] = {
+                    metric.name: reported(metric, 300, generator, ago) for metric in asked
+                }
+                if not ago and not segment:
+                    counters["timid"] = [0, 1]  # a device says yes: 158.20% comes out
                 started.put(EDITOR, today - ago, counters, segment, batches=300)
         yield started
 

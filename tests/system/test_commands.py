@@ -48,7 +48,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     directory = tmp_path_factory.mktemp("aggregator")
     truth = directory / "truth.toml"
     truth.write_text(TRUTH)
-    with serving(directory / "data", EDITOR) as endpoint:
+    with serving(directory / "data", EDITOR, "--simulated") as endpoint:
         simulated = told("simulate", EDITOR, "--devices", "300", "--truth", truth, "--endpoint", endpoint)
         assert simulated.returncode == 0, simulated.stderr
         assert "300 of 300" in simulated.stderr

@@ -17,7 +17,7 @@ ROOM = Path(demo.__file__).parent
 )
 def test_a_fleet_is_counted(tmp_path: Path, devices: int) -> None:
     """Every simulated device is counted once."""
-    with serving(tmp_path, ROOM / "metrics.toml") as endpoint:
+    with serving(tmp_path, ROOM / "metrics.toml", "--simulated") as endpoint:
         shown = deniable(
             "simulate", ROOM / "metrics.toml", "--devices", str(devices), "--truth", ROOM / "truth.toml",
             "--endpoint", endpoint, timeout=600,

@@ -130,7 +130,7 @@ TYPED = [
     ("estimates --last week", "--last: takes a whole number of epochs .*not 'week'; did you mean 1w"),
     ("estimates --format xml", "--format: invalid choice: 'xml' .*csv"),
     ("estimates --segment linux", "--segment takes NAME=VALUE, such as platform=linux, not 'linux'"),
-    ("simulate metrics.toml", "required: --devices, --truth"),
+    ("simulate metrics.toml", "required: --devices"),
     ("ledger nowhere.db", "nowhere.db: can not be read as a state file.*python -m deniable"),
 ]
 

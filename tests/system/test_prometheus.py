@@ -31,12 +31,20 @@ from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules
 from support.waiting import PATIENCE, soon
 
 TEXT = (
-    head("editor", 9.0, platform=["linux", "macos", "windows"])
+    head("editor", 14.0, platform=["linux", "macos", "windows"])
     + metric("browser", "category", "The default browser", values=[f"b{number}" for number in range(40)])
     + metric(
         "crashed", "boolean", "The editor crashed today", epsilon="ln 3", expires=date.today() + timedelta(days=5)
     )
-    + metric("load_time", "distribution", "How long a project took to open", range=[0, 1000], buckets=64, unit="ms")
+    + metric(
+        "load_time",
+        "distribution",
+        "How long a project took to open",
+        range=[0, 1000],
+        buckets=64,
+        unit="ms",
+        epsilon=6.0,
+    )
     + metric("minutes", "number", "Minutes in the foreground", range=[0, 480], unit="minutes")
 )
 COLLECTION = Collection.loads(TEXT)

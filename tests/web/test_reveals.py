@@ -7,11 +7,12 @@ import math
 import pytest
 from scipy import stats
 
-from deniable import Collection
+from deniable import Collection, Metric
 from deniable.kinds import KINDS, Fed
 from deniable.odds import believed
 from deniable_aggregator.telling.reveals import reveals
-from support.asked import LINKABLE
+from planning.everything import EVERYTHING
+from support.asked import LINKABLE, asked
 
 KINDS_PARAMETERS = {
     "boolean": "",
@@ -53,21 +54,20 @@ def test_a_boolean_at_ln_3_lies_a_quarter_of_the_time() -> None:
     """The survey with two coins, in words."""
     told = sentences("boolean", 'epsilon = "ln 3"')
     assert "A device whose answer is yes says yes 75.00% of the time; one whose answer is no, 25.00% of it." in told
-    assert "more than 3.00 times as likely as any other answer does (epsilon ln 3)" in told
-    assert (
-        "an even bet is at most 75.00% sure of it afterwards; one who gave it 2.00% gives it at most 5.77%." in told
-    )
+    assert "more than 3.00 times as likely as another (epsilon ln 3)" in told
+    assert "Who held an answer to be an even bet is at most 75.00% sure of it after one report." in told
+    assert "Who gave it 2.00% gives it at most 5.77% then." in told
     assert "Every epoch is answered afresh" in told
 
 
 def test_a_subset_names_how_many_answers_it_has() -> None:
     """Ten values at epsilon 1: two of them are named."""
-    assert "A device names 2 of the 10 answers: its own is among them 40.46% of the time" in sentences("category")
+    assert "A device names 2 of the 10 answers. Its own is among them 40.46% of the time" in sentences("category")
 
 
 def test_a_memo_says_what_watching_for_longer_tells() -> None:
     """Nothing more without a second randomisation; with one, one report tells less and all of them the whole."""
-    assert "watching it for longer tells no more" in sentences(
+    assert "Watching it for longer tells no more" in sentences(
         "boolean", "epsilon = 1.0\nmemoize = true\n" + LINKABLE
     )
     both = sentences("boolean", "epsilon = 2.0\nmemoize = true\ninstantaneous_epsilon = 1.0")
@@ -85,6 +85,14 @@ def test_every_kind_has_sentences(kind: str) -> None:
     assert "73.11% sure" in told
 
 
+def test_a_count_of_which_events_are_hidden_says_so() -> None:
+    """Its size is no secret: two counts that are far apart make reports as much likelier as they like."""
+    told = " ".join(reveals(asked("count", 'privacy_unit = "event"\nepsilon = 1\n')))
+    assert "What is hidden is one event more or less; how large the count is can be seen." in told
+    assert "Who held one event to be an even bet is at most 73.11% sure of it after one report." in told
+    assert "no answer" not in told
+
+
 def test_a_delta_is_never_left_out() -> None:
     """Gaussian noise has no worst ratio: the sentences are of twice e^epsilon, and name the chance of more."""
     text = (
@@ -93,13 +101,10 @@ def test_a_delta_is_never_left_out() -> None:
         'dimensions = 2\nclip = 1\nnorm = "l2"\nepsilon = 1\ndelta = 1e-6\nfleet = 1000\n'
     )
     told = " ".join(reveals(Collection.loads(text).metrics["m"]))
-    assert "But for a chance of 2e-06, what a device sends is not more than 5.44 times as likely" in told
-    assert "(epsilon 1, delta 1e-06)" in told
-    assert (
-        "But for that chance, someone who sees one report and held an answer to be an even bet is at most 84.46% sure"
-        in told
-    )
-    assert "after 7 of them, but for a chance of 1.4e-05." in told
+    assert "But for a chance of 2e-06, its own answer makes a report at most 5.44 times as likely as another." in told
+    assert "That is what epsilon 1 and delta 1e-06 promise." in told
+    assert "Who held an answer to be an even bet is, but for that chance, at most 84.46% sure of it." in told
+    assert "But for a chance of 1.4e-05, who could tell that 7 are from one device is up to" in told
 
 
 def test_twice_the_odds_are_exceeded_with_twice_delta_at_most() -> None:
@@ -116,3 +121,13 @@ def test_twice_the_odds_are_exceeded_with_twice_delta_at_most() -> None:
                 (epsilon + mean) / spread
             )
             assert stats.norm.sf((epsilon + math.log(2) - mean) / spread) <= 2 * delta
+
+
+@pytest.mark.parametrize("metric", EVERYTHING.metrics.values(), ids=lambda metric: metric.name)
+def test_sentences_are_short_and_plain(metric: Metric) -> None:
+    """At most twenty words each, but for the names of other metrics; letters that everybody has learnt to read."""
+    about = EVERYTHING.about(metric)
+    names = ", ".join(other.name for other in about) or metric.name
+    told = [sentence.replace(names, "it") for sentence in reveals(metric, about)]
+    assert [sentence for sentence in told if len(sentence.split()) > 20] == []
+    assert "".join(told).isascii()

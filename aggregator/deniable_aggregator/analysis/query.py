@@ -7,6 +7,7 @@ words:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import math
@@ -28,7 +29,7 @@ from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed, added
 from deniable_aggregator.answers import Estimate, RowId, Target, answer, by_size, consistent, leading
-from deniable_aggregator.store import Doubt, Store
+from deniable_aggregator.store import Doubt, Store, StoreError
 
 __all__ = ["Analyst", "Truth", "analyst_of", "chosen"]
 
@@ -119,6 +120,7 @@ class Analyst:
         self.turns = Turns()
         """Whose question is answered next, by all who ask this analyst."""
         self._store = store
+        self._simulated: bool | None = None
         self._counters = Counters(store)
         self._remembered = Remembered()
         self.compared = Remembered()
@@ -178,6 +180,13 @@ class Analyst:
     async def window(self, collection: str, query: Query) -> range:
         """The epochs of a query's window."""
         return (await self._about(collection, query)).window
+
+    async def simulated(self) -> bool:
+        """Whether the store is for simulated devices; a store that is away is not known to be."""
+        if self._simulated is None:
+            with contextlib.suppress(StoreError):
+                self._simulated = await self._store.simulated()
+        return bool(self._simulated)
 
     async def doubts(self, collection: str, query: Query) -> tuple[EpochDoubt, ...]:
         """The epochs of a query's window that an operator does not trust."""

@@ -87,10 +87,11 @@ class QuantityRoom(Room):
     def ends(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
         """Of the deviation, that of devices of which half are at either end."""
         ends, kind = super().ends(metric, found), _kind(metric)
-        least = kind.ends[0] if not kind.limited else -math.inf
-        ends[0, :2] = np.maximum(ends[0, :2], [least, least * found.reports])
-        if len(found.rows) > 2:
-            ends[:, 2] = 0.0, (kind.ends[1] - kind.ends[0]) / 2
+        for place, heading in enumerate(found.headings):  # of some series, where just these are told
+            if heading.name == _DEVIATION:
+                ends[:, place] = 0.0, (kind.ends[1] - kind.ends[0]) / 2
+            elif not kind.limited:
+                ends[0, place] = kind.ends[0] * (found.reports if heading.measure is Measure.TOTAL else 1)
         return ends
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:

@@ -96,6 +96,14 @@ class TreeRoom(Room):
             parts = nearest * (1 - nearest) / (pooled.reports * np.square(errors))
         return np.tile(np.clip(np.nan_to_num(parts, nan=1.0), 0.0, 1.0), (3, len(_HEADINGS)))
 
+    def ends(self, metric: Metric, found: Estimate) -> _Floats:
+        """Of devices, none and all of those that reported."""
+        ends = super().ends(metric, found)
+        for place, heading in enumerate(found.headings):
+            if heading.name == DEVICES:
+                ends[:, place] = 0, found.reports
+        return ends
+
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """Shares as much as bits that occur so often."""
         shares = [heading.name == SHARES for heading in found.headings]

@@ -48,11 +48,14 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--weigh", nargs="+", metavar=("SEGMENT", "VALUE=SHARE"),
                         help="weigh by known shares, such as platform linux=0.6 windows=0.4")  # fmt: skip
+    parser.add_argument("--raw", action="store_true", help="numbers as they came out: not cut to what is possible")
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
 
 
 def run(options: Any) -> None:
     """Run `deniable estimates` with the options that were given."""
+    from functools import partial
+
     from deniable_aggregator.telling.remote import Reader
     from deniable_aggregator.telling.tables import Table
     from deniable_aggregator.telling.terminal import estimates, redrawn
@@ -82,15 +85,16 @@ def run(options: Any) -> None:
         rows["weights"] = {options.weigh[0]: parts}
     if options.candidates and any(rows.values()):
         raise UsageError("--candidates asks for words alone: leave other rows, series and weights out")
+    shown = partial(estimates, raw=options.raw)
     with Reader(options.endpoint, credentials=credentials(options)) as reader:
         if options.candidates:
             words = [line for line in options.candidates.read_text(encoding="utf-8").splitlines() if line.strip()]
-            write(reader.candidates(options.metric, words, **asked), options, estimates)
+            write(reader.candidates(options.metric, words, **asked), options, shown)
         elif not options.watch:
-            write(reader.estimates(options.metric, **asked, **rows), options, estimates)
+            write(reader.estimates(options.metric, **asked, **rows), options, shown)
         elif options.format != "table" or options.output:
             raise UsageError("--watch goes with --format table on standard output")
         else:
             for found in reader.watch(**asked, **rows):
                 own = Table(row for row in found if options.metric in {"", row["metric"]})
-                print(redrawn(estimates(own)), flush=True)
+                print(redrawn(shown(own)), flush=True)

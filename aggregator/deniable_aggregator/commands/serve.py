@@ -68,6 +68,7 @@ def add(commands: Any) -> None:
         help="parts that the counters are spread over, for a Redis Cluster; a store keeps to them (%(default)s)",
     )
     parser.add_argument("--grace", type=float, default=20.0, help="seconds for draining on SIGTERM (%(default)g)")
+    parser.add_argument("--simulated", action="store_true", help="the store is for simulated devices, and says so")
     parser.add_argument(
         "--keep",
         action="append",
@@ -150,6 +151,7 @@ def run(options: Any) -> None:
         shards=options.shards,
         grace=options.grace,
         access=access,
+        simulated=options.simulated,
     )
     settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
     program = Program(settings, Sources(tuple(options.collections)), answering)

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 from deniable import Collection
-from deniable_aggregator.commands._command import ENDPOINT, command, positive
+from deniable_aggregator.commands._command import ENDPOINT, UsageError, command, positive
+
+if TYPE_CHECKING:
+    from deniable_aggregator.planning.truth import Truth
 
 __all__ = ["add"]
 
 
 def add(commands: Any) -> None:
     """Add `deniable simulate` to the commands, with its options."""
-    example = "metrics.toml --devices 100000 --truth truth.toml --endpoint 127.0.0.1:8470"
+    example = "metrics.toml --devices 100000 --endpoint 127.0.0.1:8470"
     parser = command(commands, "simulate", run, "a fleet of simulated devices that report", example)
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file that the aggregator serves")
     parser.add_argument("--devices", type=positive, required=True, help="how many devices report")
     parser.add_argument(
         "--truth",
-        required=True,
         metavar="FILE",
-        help="what they would answer: TOML, a table for each metric, with its values and weights",
+        help="what they would answer: TOML, a table for each metric, with its values and weights "
+        "(docs/collections.md); without it a plausible one is made, and written to standard output",
     )
     parser.add_argument("--endpoint", default=ENDPOINT, help="the aggregator (%(default)s)")
+    parser.add_argument(
+        "--among-real", action="store_true", help="report to a store that is not for simulated devices, too"
+    )
     parser.add_argument(
         "--fast",
         action=argparse.BooleanOptionalAction,
@@ -40,15 +47,45 @@ def run(options: Any) -> None:
     import numpy as np
 
     from deniable_aggregator.planning import fleet
-    from deniable_aggregator.planning.truth import Truth
     from deniable_aggregator.telling.terminal import Progress
 
     collection = Collection.load(options.collection)
+    truth = _truth(options, collection)
+    if not options.among_real:
+        _check_simulated(options, collection)
     generator = np.random.default_rng()
-    values = Truth.load(options.truth, collection).draw(options.devices, generator)
+    values = truth.draw(options.devices, generator)
     progress = Progress("devices that have reported", options.devices)
     epoch = collection.epoch_at(time.time())
     fast = options.devices > fleet.LARGE if options.fast is None else options.fast
     send = fleet.forward if fast else fleet.report
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(send(collection, values, options.endpoint, epoch, generator, progress))
+
+
+def _truth(options: Any, collection: Collection) -> Truth:
+    """What devices would answer: as the file says, or plausibly, which is shown."""
+    from deniable_aggregator.planning.plausible import plausible
+    from deniable_aggregator.planning.truth import Truth
+
+    if options.truth:
+        return Truth.load(options.truth, collection)
+    text = plausible(collection)
+    print(text, end="")
+    if sys.stdout.isatty():
+        print("This is made up; --truth FILE takes another one. What follows is about it.", file=sys.stderr)
+    return Truth.loads(text, collection)
+
+
+def _check_simulated(options: Any, collection: Collection) -> None:
+    """A UsageError where simulated devices would be counted with real ones."""
+    from deniable_aggregator.telling.remote import Reader
+
+    with Reader(options.endpoint) as reader:
+        known = reader.collections()
+    if known and not known[0].simulated:
+        raise UsageError(
+            f"the store of {options.endpoint} is not for simulated devices, which would be counted in "
+            f"{collection.name} for good: deniable serve {options.collection} --simulated --data ./simulated begins "
+            "one that is; or say --among-real"
+        )

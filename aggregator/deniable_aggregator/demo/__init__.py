@@ -28,6 +28,7 @@ from deniable_aggregator.planning.truth import Truth
 from deniable_aggregator.serving.estimate_service import estimates_of
 from deniable_aggregator.serving.server import Server, Settings, layout_of
 from deniable_aggregator.telling.digits import decimals, text
+from deniable_aggregator.telling.few import readings
 from deniable_aggregator.telling.terminal import Progress, histogram, table
 from deniable_aggregator.web import Site
 
@@ -54,7 +55,9 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
     analysts = analyst_of(Catalog([collection]), fleet.truth)
     site = None if once or http is None else Site(http, analysts, demo=True)
     with tempfile.TemporaryDirectory(prefix="deniable-demo-") as directory:
-        settings = Settings(listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0)
+        settings = Settings(
+            listen="127.0.0.1:0" if once else listen, data_dir=Path(directory), grace=1.0, simulated=True
+        )
         beside = [site.beside] if site else []
         server = Server(settings, [layout_of(collection)], [estimates_of(analysts)], beside)
         await server.start()
@@ -117,19 +120,25 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
     for found in answers:
         metric, estimate = collection.metrics[found.metric.name], found.estimate
         known = truth(metric, values[metric.name])
-        for (where, row), heading in zip(estimate.by_id.items(), estimate.headings, strict=True):
+        every = zip(estimate.by_id.items(), estimate.headings, readings(metric, estimate), strict=True)
+        for (where, row), heading, read in every:
             if (heading.ordered and heading.measure is Measure.SHARE) or heading.name in _NOT_LISTED:
                 continue
             true, places = known[where], decimals(heading)
             holds = row.low <= true <= row.high
             held += holds
-            said, low, high, asked = (
-                text(each, heading.measure, places) for each in (row.value, row.low, row.high, true)
-            )
+            low, high, asked = (text(each, heading.measure, places) for each in (row.low, row.high, true))
             ends = f"{low} to {high}"
             of = "association of " if heading.name == ASSOCIATION else ""
             rows.append(
-                (f"{metric.name}: {of}{row.key}", asked, said, ends, "yes" if holds else "no", str(metric.epsilon))
+                (
+                    f"{metric.name}: {of}{row.key}",
+                    asked,
+                    read.text,
+                    ends,
+                    "yes" if holds else "no",
+                    str(metric.epsilon),
+                )
             )
         drawings += [_drawing(metric.name, series, metric.kind.unit) for series in estimate.series
                      if series.heading.ordered and series.heading.adds_up]  # fmt: skip

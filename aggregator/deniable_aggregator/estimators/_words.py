@@ -204,10 +204,12 @@ class _Search:
         self.found: dict[str, Imprint] = {}
 
     def at(self, height: float, count: int, frames: Sequence[int] = ()) -> None:
-        """Look for words of a height in each frame, or in some; as if so many were found."""
+        """Look for words of a height in the frames whose words are found at it; at last, 0, at that of each frame, or
+        of some; as if so many were found."""
         for frame, least in heights(FALSE * count).items():
-            higher = max(height, least)
-            if (not frames or frame in frames) and higher * self._cells.error < 1 and self._work < self._most_work:
+            higher = height or least
+            wanted = higher >= least and (not frames or frame in frames)
+            if wanted and higher * self._cells.error < 1 and self._work < self._most_work:
                 parts = self._cells.parts.tolist()
                 blocks, work = searched(self._code, frame, higher, self._scores, parts, self._most_paths)
                 self._work += work

@@ -22,6 +22,7 @@ from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected, frequencies
 from deniable_aggregator.planning.leverage import gain
+from deniable_aggregator.planning.noise import rounded
 
 __all__ = ["composed", "findings", "linked", "reasons"]
 
@@ -50,19 +51,12 @@ def findings(collection: Collection) -> Iterator[str]:
 
 
 def _deltas(collection: Collection) -> Iterator[str]:
-    """How soon fresh answers reach the lifetime's budget of delta."""
-    fresh = sum((metric.kind.delta for metric in collection.metrics.values() if not metric.memoize), Fraction(0))
+    """Whether more is exposed than is wise."""
     every = sum((metric.kind.delta for metric in collection.metrics.values()), Fraction(0))
     if every > _DELTA:
         yield (
             f"deltas add up to {float(every):g} an epoch: with twice that chance a device tells more than epsilon "
             f"allows; aim below {float(_DELTA):g}, or say in [budget] epoch_delta that it is meant"
-        )
-    if fresh:
-        most = collection.budget.lifetime_delta
-        yield (
-            f"a lifetime's budget of delta of {float(most):g} is spent after {most // fresh:,} epochs of answers: "
-            "then nothing that has a delta is answered any more; see [budget] lifetime_delta"
         )
 
 
@@ -181,18 +175,26 @@ def reasons(collection: Collection) -> Iterator[str]:
 def _buckets(metric: Metric, kind: Distribution) -> str:
     """How many devices the buckets of a distribution take, and what half as many, or twice as many, would."""
 
+    mechanism = _named(metric)
+
     def devices(buckets: int) -> float:
         asked = replace(kind, buckets=buckets)
-        columns = asked.columns(metric.epsilon, "auto")
+        columns = asked.columns(metric.epsilon, mechanism)
         fleet = expected(columns, tree_of(asked), asked.allotment(columns), _FLEET)
         return _FLEET * float(fleet.rough()[1:].mean()) * (1.96 / _POINT) ** 2
 
     own, few, many = (devices(each) for each in (kind.buckets, max(kind.buckets // 2, 2), 2 * kind.buckets))
     return (
-        f"{metric.name}: {kind.buckets} buckets, in {len(kind.sizes)} levels: about {_rounded(own)} reports tell the "
+        f"{metric.name}: {kind.buckets} buckets, in {len(kind.sizes)} levels: about {rounded(own)} reports tell the "
         f"curve to one point in a hundred; with half as many buckets {few / own:.2f} times as many reports do, with "
         f"twice as many buckets {many / own:.2f} times"
     )
+
+
+def _named(metric: Metric) -> str:
+    """The mechanism that the file names, or "auto": what all columns have where `auto` would choose others."""
+    own = [column.mechanism for column in metric.columns]
+    return "auto" if own == list(metric.kind.columns(metric.epsilon, "auto")) else own[0].name
 
 
 def _cells(metric: Metric, kind: Joint) -> str:
@@ -208,18 +210,12 @@ def _cells(metric: Metric, kind: Joint) -> str:
 
     own = devices(kind, metric.mechanisms)
     cells = f"{max(kind.sizes):,} cells{' a pair' if kind.pairs else ''}"
-    told = f"{metric.name}: {cells}: about {_rounded(own)} reports tell one of average size from none"
+    told = f"{metric.name}: {cells}: about {rounded(own)} reports tell one of average size from none"
     if kind.pairs or len(kind.of) < 3 or metric.memoize:  # pairs are not remembered but with "linkable"
         return told
     pairs = replace(kind, pairs=kind.of[0])
     fewer = devices(pairs, pairs.columns(metric.epsilon, "auto"))
-    return f"{told}; with pairs = {kind.of[0]!r} about {_rounded(fewer)} do"
-
-
-def _rounded(number: float) -> str:
-    """To two digits."""
-    scale = 10 ** max(math.floor(math.log10(number)) - 1, 0)
-    return f"{round(number / scale) * scale:,}"
+    return f"{told}; with pairs = {kind.of[0]!r} about {rounded(fewer)} do"
 
 
 def _others(metric: Metric) -> list[str]:

@@ -2,6 +2,7 @@
 
 words:
   together   what the same devices have for several metrics: what answers a metric that is fed from these
+  spread     values that lie evenly over all that a metric's devices can have: what is supposed where nobody knows
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable import Collection
+from deniable import Collection, Metric
+from deniable.kinds import Category, Distribution, Kind, Ordinal, Quantity, Set, Tree
 
-__all__ = ["Population", "with_fed"]
+__all__ = ["Population", "evenly", "spread", "with_fed"]
+
+_SPREAD = 512
+"""So many values are spread at the most."""
+_POINTS = 33
+"""So many over the range of a quantity: it is told by how much these differ."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,3 +86,36 @@ def with_fed(collection: Collection, values: Mapping[str, Sequence[Any]]) -> dic
         if metric.sources and name not in values and values.keys() >= set(metric.kind.of)
     }
     return {**values, **fed}
+
+
+def evenly(metric: Metric, devices: int, generator: np.random.Generator) -> Population:
+    """So many devices, each with one of the values that are spread; of a metric that is fed, of each source."""
+    if metric.sources:
+        return Population.together({source.name: evenly(source, devices, generator) for source in metric.sources})
+    values = [metric.kind.check(value) for value in spread(metric)]
+    return Population(values, generator.integers(len(values), size=devices))
+
+
+def spread(metric: Metric) -> list[Any]:
+    """The values: of a kind that has no list or range of them, the two that are to be confused."""
+    values = _values(metric.kind)
+    places = np.linspace(0, len(values) - 1, min(len(values), _SPREAD)).astype(np.intp)
+    return [values[place] for place in places.tolist()]
+
+
+def _values(kind: Kind) -> Sequence[Any]:
+    match kind:
+        case Category() | Ordinal():
+            return kind.values
+        case Set():
+            around = kind.values * 2
+            return [list(around[start : start + kind.most]) for start in range(len(kind.values))]
+        case Quantity() if kind.limited:
+            low, high = kind.ends
+            whole = isinstance(kind.apart()[0], int) and isinstance(kind.apart()[1], int)
+            return [int(each) if whole else float(each) for each in np.linspace(low, high, _POINTS)]
+        case Distribution():
+            return [kind.boundary(bucket) + kind.width / 2 for bucket in range(kind.buckets)]
+        case Tree():
+            return list(kind.index)
+    return kind.apart()

@@ -24,7 +24,7 @@ from deniable_aggregator.analysis.offline import added
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.population import Population
 
-__all__ = ["Sent", "outcomes", "randomized", "simulate"]
+__all__ = ["Sent", "encodings", "outcomes", "randomized", "simulate"]
 
 _Devices = NDArray[np.int64]
 _Input = tuple[int, int]
@@ -142,6 +142,17 @@ def outcomes(metric: Metric, value: Any, cuts: Sequence[int] = ()) -> list[tuple
     places = [*sorted({place for cut in cuts for place in (cut - 1, cut)} - {0}), WORD - 1]
     points = [(0, first), *((place, encoded(place)) for place in places)]
     return [(0, first), *(step for low, high in itertools.pairwise(points) for step in _steps(encoded, low, high))]
+
+
+def encodings(metric: Metric, value: Any) -> dict[_Input, float] | None:
+    """How often a checked value is encoded as what: None where several words decide."""
+    found = outcomes(metric, value)
+    if found is None:
+        return None
+    shares: defaultdict[_Input, float] = defaultdict(float)
+    for (first, outcome), (end, _) in itertools.pairwise([*found, (WORD, (0, 0))]):
+        shares[outcome] += (end - first) / WORD
+    return dict(shares)
 
 
 def _steps(

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,8 +51,17 @@ class Truth:
     def load(cls, path: str | Path, collection: Collection) -> Truth:
         """The truth of a file, checked against the collection."""
         try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TruthError(f"{path}: {error}") from error
+        return cls.loads(text, collection, str(path))
+
+    @classmethod
+    def loads(cls, text: str, collection: Collection, path: str = "<text>") -> Truth:
+        """The truth of a text, which errors call `path`."""
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
             raise TruthError(f"{path}: {error}") from error
         fed = {name: metric.kind.of for name, metric in collection.metrics.items() if metric.sources}
         _check_tables(path, table, collection, fed)
@@ -67,6 +76,10 @@ class Truth:
                 values, weights = self.values[fed]
                 return [value[name] for value in values], weights
         return None
+
+    def fleet(self, name: str) -> Callable[[int, np.random.Generator], Population]:
+        """What any number of devices would answer to one metric."""
+        return lambda devices, generator: self.draw(devices, generator)[name]
 
     def draw(self, devices: int, generator: np.random.Generator) -> dict[str, Population]:
         """What each of so many devices would answer."""

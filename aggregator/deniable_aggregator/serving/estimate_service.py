@@ -43,7 +43,8 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
     ) -> pb.ListCollectionsResponse:
         """The collections that the aggregator knows."""
         catalog = self._questions.analyst.catalog
-        known = [collection_message(own, catalog) for own in catalog.collections()]
+        simulated = await self._questions.analyst.simulated()
+        known = [collection_message(own, catalog, simulated) for own in catalog.collections()]
         return pb.ListCollectionsResponse(collections=known)
 
     async def GetEstimate(self, request: pb.GetEstimateRequest, context: _Context) -> pb.GetEstimateResponse:  # noqa: N802

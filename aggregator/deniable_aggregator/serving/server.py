@@ -132,6 +132,8 @@ class Settings:
     """This process's number on the board."""
     desk: Path | None = None
     """The socket of the process that answers questions; None: this process answers them."""
+    simulated: bool = False
+    """Its store is for simulated devices."""
     folds: bool = True
     """This process folds what is added into the counters; otherwise another one does."""
 
@@ -289,7 +291,7 @@ class Server:
         assert url is not None
         durability = Durability() if self._embedded else self._settings.durability
         self._store = Store(url, shards=self._settings.shards, durability=durability)
-        await self._store.open()
+        await self._store.open(simulated=self._settings.simulated)
 
     async def _close_store(self) -> None:
         if self._store:

@@ -192,7 +192,7 @@ class Supervisor:
         assert url is not None
         self._store = Store(url, shards=settings.shards, durability=durability)
         leaving.push_async_callback(self._store.close)
-        await self._store.open()
+        await self._store.open(simulated=settings.simulated)
         listen = f"{settings.listen.rpartition(':')[0]}:{self.port}"
         return replace(
             settings,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 __all__ = [
     "DOUBTS_KEY",
     "SHARDS_KEY",
+    "SIMULATED_KEY",
     "CounterKey",
     "EpochKey",
     "counts_begin",
@@ -24,6 +25,8 @@ __all__ = [
 
 SHARDS_KEY = b"deniable:shards"
 """Where the store keeps the number of shards that its counters were begun with."""
+SIMULATED_KEY = b"deniable:simulated"
+"""Where it keeps that it was begun for simulated devices."""
 DOUBTS_KEY = b"deniable:doubts"
 """Where it keeps what an operator says of epochs."""
 

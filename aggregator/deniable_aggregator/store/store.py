@@ -24,7 +24,15 @@ from deniable_aggregator.store.doubts import Doubts
 from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnavailable, StoreUnfit
 from deniable_aggregator.store.folding import Folding
-from deniable_aggregator.store.keys import SHARDS_KEY, CounterKey, EpochKey, counts_name, increments_name, seen_name
+from deniable_aggregator.store.keys import (
+    SHARDS_KEY,
+    SIMULATED_KEY,
+    CounterKey,
+    EpochKey,
+    counts_name,
+    increments_name,
+    seen_name,
+)
 from deniable_aggregator.store.links import link_to
 from deniable_aggregator.store.reading import Cell, Counted, Reading
 from deniable_aggregator.store.servers import Places, Script, packed
@@ -90,11 +98,18 @@ class Store:
         self.doubts = Doubts(self._servers)
         """What an operator says of epochs."""
 
-    async def open(self) -> None:
-        """Reach the store, and agree with it about the number of shards and about what it promises."""
+    async def open(self, *, simulated: bool = False) -> None:
+        """Reach the store, and agree with it about the number of shards and about what it promises.
+
+        One that begins here can be for simulated devices, and is so for good; one that was begun without is not.
+        """
         await self._servers.open()
         await self._probe()
-        await self._servers.ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
+        (new,) = await self._servers.ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
+        if simulated and new:
+            await self._servers.ask(SIMULATED_KEY, ("SET", SIMULATED_KEY, 1))
+        elif simulated and not await self.simulated():
+            raise StoreUnfit("this store was begun for real devices: simulated ones have one of their own, by --data")
         (begun,) = await self._servers.ask(SHARDS_KEY, ("GET", SHARDS_KEY))
         if int(begun) != self.shards:
             begun = int(begun)
@@ -114,6 +129,11 @@ class Store:
         store = cls(url, shards=int(shards))
         await store.open()
         return store
+
+    async def simulated(self) -> bool:
+        """Whether it was begun for simulated devices."""
+        (said,) = await self._servers.ask(SIMULATED_KEY, ("EXISTS", SIMULATED_KEY))
+        return bool(said)
 
     async def erase(self, keys: Sequence[CounterKey]) -> int:
         """Erase counters, what waits to be folded into them included; how many keys there were."""

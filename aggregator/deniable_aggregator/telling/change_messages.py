@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -10,7 +11,8 @@ from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.changes import Before, Changed, Found, Marked
 from deniable_aggregator.analysis.comparison import Devices
 from deniable_aggregator.answers import Heading, RowId, Target
-from deniable_aggregator.telling.digits import decimals, difference, text
+from deniable_aggregator.telling.digits import decimals, difference
+from deniable_aggregator.telling.few import TOO_FEW, Reading, readings
 from deniable_aggregator.telling.messages import LOOKS, doubt_messages, heading_message, place_message
 
 __all__ = ["before_of", "changes_message", "devices_of"]
@@ -41,6 +43,8 @@ def changes_message(found: Found) -> pb.ListComparisonsResponse:
 
 def _comparison_message(own: Changed) -> pb.Comparison:
     compared, estimate = own.comparison, own.comparison.after.estimate
+    read = [dict(zip(each.estimate.ids, readings(own.metric, each.estimate), strict=True))
+            for each in (compared.before, compared.after)]  # fmt: skip
     notes = dict.fromkeys(each.estimate.note for each in (compared.before, compared.after) if each.estimate.note)
     return pb.Comparison(
         collection=own.collection.name,
@@ -54,7 +58,10 @@ def _comparison_message(own: Changed) -> pb.Comparison:
         series=[
             pb.ChangeSeries(
                 heading=heading_message(heading),
-                changes=[_change_message(heading, row) for row in rows],
+                changes=[
+                    _change_message(heading, row, [each[RowId(heading.name, row.change.key)] for each in read])
+                    for row in rows
+                ],
                 row_count=len(every),
             )
             for (heading, every), rows in zip(compared.series, own.rows, strict=True)
@@ -82,8 +89,10 @@ def _side_message(own: Changed, place: int) -> pb.ComparedSide:
     )
 
 
-def _change_message(heading: Heading, marked: Marked) -> pb.Change:
+def _change_message(heading: Heading, marked: Marked, read: Sequence[Reading]) -> pb.Change:
     own, measure, places = marked.change, heading.measure, decimals(heading)
+    before, after = read
+    too_few = before.few or after.few
     return pb.Change(
         key=own.key,
         parent=own.after.parent,
@@ -99,9 +108,10 @@ def _change_message(heading: Heading, marked: Marked) -> pb.Change:
         p_value=_known(own.p_value),
         found=marked.found,
         new=marked.new,
-        before_text=text(own.before.value, measure, places),
-        after_text=text(own.after.value, measure, places),
-        text=difference(own.value, measure, places),
+        before_text=before.text,
+        after_text=after.text,
+        text=TOO_FEW if too_few else difference(own.value, measure, places),
+        too_few=too_few,
         low_text=difference(own.low, measure, places),
         high_text=difference(own.high, measure, places),
     )

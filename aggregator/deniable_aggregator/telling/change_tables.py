@@ -15,7 +15,7 @@ CHANGE_COLUMNS = (
     "collection", "metric", "segment", "start", "end", "before_segment", "before_start", "before_end", "series",
     "key", "parent", "before", "after", "difference", "low", "high", "std_error", "ratio", "ratio_low", "ratio_high",
     "p_value", "found", "new", "reports", "before_reports", "confidence", "target", "measure", "unit", "before_text",
-    "after_text", "text", "low_text", "high_text", "note",
+    "after_text", "text", "low_text", "high_text", "too_few", "note",
 )  # fmt: skip
 """Of every table of comparisons; what is not known is None."""
 

@@ -12,7 +12,7 @@ import math
 
 from deniable_aggregator.answers import Heading, Measure
 
-__all__ = ["DECIMALS", "NOT_KNOWN", "decimals", "difference", "text"]
+__all__ = ["DECIMALS", "NOT_KNOWN", "decimals", "difference", "half", "text"]
 
 DECIMALS = (0, 2, 4, 6)
 """What a quantity can have. Few, since a Grafana panel needs a query for each."""
@@ -50,6 +50,15 @@ def difference(value: float, measure: Measure, places: int) -> str:
         return text(value, measure, places)
     share = measure is Measure.SHARE
     return f"{_rounded(100 * value if share else value, places):+,.{places}f}" + (" points" if share else "")
+
+
+def half(value: float, heading: Heading, *, is_open: bool = False) -> str:
+    """Half of an interval, with its unit; of one without an upper end what lies below the value."""
+    sign, end = ("-", ", and no upper end") if is_open else ("±", "")
+    if heading.measure is Measure.SHARE:
+        return f"{sign}{_rounded(100 * value, decimals(heading)):.{decimals(heading)}f} points{end}"
+    unit = f" {heading.unit}" if heading.unit else ""
+    return f"{sign}{text(value, heading.measure, decimals(heading))}{unit}{end}"
 
 
 def _rounded(value: float, places: int) -> float:

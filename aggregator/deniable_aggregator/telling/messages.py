@@ -15,6 +15,7 @@ from deniable_aggregator.analysis.dates import Dates, moment_of
 from deniable_aggregator.analysis.question import Answer, EpochDoubt, Overview, Query, Trend
 from deniable_aggregator.answers import Heading, Measure, Row, RowId, Series, Target, headings, view
 from deniable_aggregator.telling.digits import decimals, text
+from deniable_aggregator.telling.few import TOO_FEW, Reading, readings
 from deniable_aggregator.telling.reveals import reveals
 
 __all__ = [
@@ -117,12 +118,13 @@ def place_message(place: Place) -> pb.Place:
 
 
 def _series_messages(found: Answer) -> Iterator[pb.Series]:
-    place = 0
+    place, read = 0, readings(found.metric, found.estimate)
     for series, count in zip(found.estimate.series, found.row_counts, strict=True):
         until = place + len(series.rows)
         consistent = found.consistent[place:until]
         truth = found.truth[place:until] if found.truth else [math.nan] * len(series.rows)
-        rows = [_row_message(series, *own) for own in zip(series.rows, consistent, truth, strict=True)]
+        every = zip(series.rows, read[place:until], consistent, truth, strict=True)
+        rows = [_row_message(series, *own) for own in every]
         least = series.least
         words = "" if least is None else text(least, series.heading.measure, decimals(series.heading))
         heading = heading_message(series.heading)
@@ -130,7 +132,7 @@ def _series_messages(found: Answer) -> Iterator[pb.Series]:
         place = until
 
 
-def _row_message(series: Series, row: Row, consistent: float | None, truth: float) -> pb.EstimateRow:
+def _row_message(series: Series, row: Row, read: Reading, consistent: float | None, truth: float) -> pb.EstimateRow:
     measure, places = series.heading.measure, decimals(series.heading)
 
     def words(value: float | None) -> str:
@@ -144,11 +146,14 @@ def _row_message(series: Series, row: Row, consistent: float | None, truth: floa
         low=row.low,
         high=row.high,
         std_error=_known(row.std_error),
-        text=words(row.value),
+        text=read.text,
+        cut=read.value,
+        too_few=read.few,
+        raw_text=words(row.value),
         low_text="" if chance else words(row.low),
         high_text="" if chance else words(row.high),
         consistent=consistent,
-        consistent_text=words(consistent),
+        consistent_text=TOO_FEW if read.few and consistent is not None else words(consistent),
         truth=asked,
         truth_text=words(asked),
     )
@@ -194,8 +199,8 @@ def _trend_message(trend: Trend) -> pb.Trend:
     )
 
 
-def collection_message(collection: Collection, catalog: Catalog) -> pb.CollectionInfo:
-    """A collection of a catalog, as people read it."""
+def collection_message(collection: Collection, catalog: Catalog, simulated: bool = False) -> pb.CollectionInfo:
+    """A collection of a catalog, as people read it; where its store is for simulated devices, that it is."""
     return pb.CollectionInfo(
         name=collection.name,
         digest=f"{collection.digest:016x}",
@@ -203,6 +208,7 @@ def collection_message(collection: Collection, catalog: Catalog) -> pb.Collectio
         epoch_seconds=collection.epoch_seconds,
         title=catalog.title(collection),
         version=collection.version,
+        simulated=simulated,
         metrics=[_metric_message(metric, collection, catalog) for metric in collection.metrics.values()],
         segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
         budget_epoch=float(collection.budget.epoch),

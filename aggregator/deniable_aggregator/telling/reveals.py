@@ -9,6 +9,8 @@ e^eps P(R | b) < P(R | a) / 2. So the sentences are those of twice the ratio, an
 
 Answers of several metrics can be about the same values: of one that is fed, and of its sources. Then epsilons and
 deltas add up, by composition.
+
+No sentence has more than twenty words, but for names.
 """
 
 from __future__ import annotations
@@ -16,25 +18,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from deniable import Metric, linkage
+from deniable import Epsilon, Metric, linkage
 from deniable.kinds import Boolean
 from deniable.odds import believed
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.telling.digits import text
 
-__all__ = ["reveals"]
+__all__ = ["RARE", "once", "reveals"]
 
-_RARE = 0.02
+RARE = 0.02
+"""The chance that sentences begin with, beside an even bet, where nobody says another one."""
 _WEEK = 7
 
 
-def reveals(metric: Metric, about: Sequence[Metric] = ()) -> list[str]:
+def reveals(metric: Metric, about: Sequence[Metric] = (), prior: float = RARE) -> list[str]:
     """The sentences for a metric; `about` are the others whose answers are about the same values."""
-    return [*_how(metric), *_odds(metric), *_together(metric, about), *_repeated(metric)]
+    return [*_how(metric), *_odds(metric, prior), *_together(metric, about), *_repeated(metric)]
 
 
 def _how(metric: Metric) -> Iterator[str]:
-    """How the device answers, where that takes one sentence."""
+    """How the device answers, where that can be said in a sentence or two."""
     column, *others = metric.columns
     named = column.mechanism.naming
     if others or named is None:
@@ -43,50 +46,44 @@ def _how(metric: Metric) -> Iterator[str]:
     if isinstance(metric.kind, Boolean):
         yield f"A device whose answer is yes says yes {own} of the time; one whose answer is no, {other} of it."
     elif named.answers > 1:
-        yield (
-            f"A device names {named.answers} of the {column.mechanism.inputs} answers: its own is among them {own} "
-            f"of the time, any other {other} of it."
-        )
+        yield f"A device names {named.answers} of the {column.mechanism.inputs} answers."
+        yield f"Its own is among them {own} of the time, any other {other} of it."
     else:
         yield f"A device names its own answer {own} of the time, and each of the others {other} of it."
 
 
-def _odds(metric: Metric) -> Iterator[str]:
+def _odds(metric: Metric, prior: float) -> Iterator[str]:
     if metric.kind.delta:
-        yield from _odds_but_for(metric)
+        yield from _odds_but_for(metric, prior)
         return
-    whole = float(metric.epsilon)
-    told = min(metric.instantaneous or metric.epsilon, metric.epsilon, key=float)
-    once = float(told)
-    yield (
-        f"Whatever a device sends, no answer makes it more than {math.exp(once):,.2f} times as likely as any other "
-        f"answer does (epsilon {told})."
-    )
-    yield (
-        "Someone who sees one report and held an answer to be an even bet is at most "
-        f"{_percent(believed(0.5, once))} sure of it afterwards; one who gave it {_percent(_RARE)} gives it at most "
-        f"{_percent(believed(_RARE, once))}."
-    )
+    told, sure = once(metric), _believed(0.5, float(once(metric)))
+    times = f"{math.exp(float(told)):,.2f} times"
+    if all(mechanism.hides_all for mechanism in metric.mechanisms):
+        what = "an answer"
+        yield f"Whatever a device sends, no answer makes it more than {times} as likely as another (epsilon {told})."
+    else:
+        what = "one event"
+        yield "What is hidden is one event more or less; how large the count is can be seen."
+        yield f"Whatever a device sends, one event makes it at most {times} as likely (epsilon {told})."
+    yield f"Who held {what} to be an even bet is at most {sure} sure of it after one report."
+    yield f"Who gave it {_percent(prior)} gives it at most {_believed(prior, float(told))} then."
     if metric.instantaneous:
+        sure = _believed(0.5, float(metric.epsilon))
         yield (
-            f"All reports of one answer together, however many, make an even bet at most "
-            f"{_percent(believed(0.5, whole))} sure (epsilon {metric.epsilon})."
+            f"All reports of one answer together, however many, make an even bet at most {sure} sure "
+            f"(epsilon {metric.epsilon})."
         )
 
 
-def _odds_but_for(metric: Metric) -> Iterator[str]:
+def _odds_but_for(metric: Metric, prior: float) -> Iterator[str]:
     """The odds of an answer that has a delta."""
     epsilon, delta = float(metric.epsilon), float(metric.kind.delta)
-    yield (
-        f"But for a chance of {2 * delta:g}, what a device sends is not more than {2 * math.exp(epsilon):,.2f} times "
-        f"as likely with its own answer as with any other (epsilon {metric.epsilon}, delta {delta:g})."
-    )
     twice = epsilon + math.log(2)
-    yield (
-        f"But for that chance, someone who sees one report and held an answer to be an even bet is at most "
-        f"{_percent(believed(0.5, twice))} sure of it afterwards; one who gave it {_percent(_RARE)} gives it at most "
-        f"{_percent(believed(_RARE, twice))}."
-    )
+    times = f"{math.exp(twice):,.2f} times"
+    yield f"But for a chance of {2 * delta:g}, its own answer makes a report at most {times} as likely as another."
+    yield f"That is what epsilon {metric.epsilon} and delta {delta:g} promise."
+    yield f"Who held an answer to be an even bet is, but for that chance, at most {_believed(0.5, twice)} sure of it."
+    yield f"Who gave it {_percent(prior)} gives it, but for that chance, at most {_believed(prior, twice)}."
 
 
 def _together(metric: Metric, about: Sequence[Metric]) -> Iterator[str]:
@@ -95,37 +92,40 @@ def _together(metric: Metric, about: Sequence[Metric]) -> Iterator[str]:
         return
     every = (metric, *about)
     epsilon, delta = sum(float(each.epsilon) for each in every), sum(float(each.kind.delta) for each in every)
-    sure = believed(0.5, epsilon + (math.log(2) if delta else 0.0))
-    but = f", but for a chance of {2 * delta:g}" if delta else ""
     names = ", ".join(each.name for each in about)
-    yield (
-        f"What is sent for {names} is about the same values: someone who sees it all and held an "
-        f"answer to be an even bet is at most {_percent(sure)} sure of it{but} (epsilon {epsilon:.4g})."
-    )
+    but = f"But for a chance of {2 * delta:g}, who" if delta else "Who"
+    sure = _believed(0.5, epsilon + (math.log(2) if delta else 0.0))
+    yield f"What is sent for {names} is about the same values (epsilon {epsilon:.4g})."
+    yield f"{but} sees it all is at most {sure} sure of an even bet."
 
 
 def _repeated(metric: Metric) -> Iterator[str]:
     bits = linkage.bits(metric)
     if linkage.repeats(metric):
-        yield (
-            "A device says the same in every epoch: watching it for longer tells no more of this answer while it "
-            f"stays. But what it repeats, {bits:.1f} bits, tells it from {linkage.others(bits)} others with the same "
-            "answer: its reports of different epochs can be put together."
-        )
+        yield "A device says the same in every epoch."
+        yield "Watching it for longer tells no more of this answer while it stays."
+        yield f"What it repeats, {bits:.1f} bits, tells it from {linkage.others(bits)} others with the same answer."
+        yield "So its reports of different epochs can be put together."
     elif metric.memoize:
-        yield (
-            "What a device remembers is randomised afresh for every report, which tells at most "
-            f"{bits:.2g} bits of which device it is from, even to someone who knows what the device remembers."
-        )
+        yield "What a device remembers is randomised afresh for every report."
+        yield f"A report tells at most {bits:.2g} bits of which device it is from."
+        yield "That holds even for someone who knows what the device remembers."
     else:
         delta = float(metric.kind.delta)
-        week = believed(0.5, _WEEK * float(metric.epsilon) + (math.log(2) if delta else 0.0))
-        but = f", but for a chance of {2 * _WEEK * delta:g}" if delta else ""
-        yield (
-            "Every epoch is answered afresh: someone who could tell that reports come from one device would be up to "
-            f"{_percent(week)} sure after {_WEEK} of them{but}. Reports carry no name; while an answer stays the "
-            f"same, one tells at most {bits:.2g} bits of which device it is from."
-        )
+        week = _believed(0.5, _WEEK * float(metric.epsilon) + (math.log(2) if delta else 0.0))
+        but = f"But for a chance of {2 * _WEEK * delta:g}, who" if delta else "Who"
+        yield "Every epoch is answered afresh, and reports carry no name."
+        yield f"{but} could tell that {_WEEK} are from one device is up to {week} sure."
+        yield f"While an answer stays the same, a report tells at most {bits:.2g} bits of which device it is from."
+
+
+def once(metric: Metric) -> Epsilon:
+    """The epsilon of one report: of what is remembered, or of the answer, whichever tells less."""
+    return min(metric.instantaneous or metric.epsilon, metric.epsilon, key=float)
+
+
+def _believed(chance: float, epsilon: float) -> str:
+    return _percent(believed(chance, epsilon))
 
 
 def _percent(chance: float) -> str:

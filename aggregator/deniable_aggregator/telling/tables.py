@@ -25,15 +25,15 @@ __all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain"]
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
     "reports", "effective_reports", "confidence", "target", "measure", "unit", "consistent", "text", "low_text",
-    "high_text", "note",
+    "high_text", "cut", "too_few", "raw_text", "note",
 )  # fmt: skip
-"""Of every table; `value`, `std_error` and `consistent` are None where they are not known, `high` is infinite where
-an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
+"""Of every table; `value`, `std_error`, `consistent` and `cut` are None where they are not known, `high` is infinite
+where an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
 
 _WHOLE = {"reports", "before_reports", "column", "counter", "count"}
 _TIMES = {"start", "end", "before_start", "before_end"}
 _NUMBERS = {
-    "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "before", "after",
+    "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "cut", "before", "after",
     "difference", "ratio", "ratio_low", "ratio_high", "p_value",
 }  # fmt: skip
 
@@ -91,7 +91,7 @@ class Table(Sequence[dict[str, Any]]):
 
         text, time = pa.string(), pa.timestamp("s", tz="UTC")
         types = dict.fromkeys(_TIMES, time) | dict.fromkeys(_WHOLE, pa.int64())
-        types |= {"found": pa.bool_(), "new": pa.bool_()} | {name: pa.float64() for name in _NUMBERS}
+        types |= dict.fromkeys(("found", "new", "too_few"), pa.bool_()) | {name: pa.float64() for name in _NUMBERS}
         return pa.Table.from_pylist(self._rows, pa.schema([(name, types.get(name, text)) for name in self.columns]))
 
     def to_parquet(self) -> bytes:
@@ -131,7 +131,7 @@ class Table(Sequence[dict[str, Any]]):
     @staticmethod
     def cells(row: dict[str, Any]) -> tuple[str, ...]:
         """A row as it is shown."""
-        unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" else ""
+        unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" and not row["too_few"] else ""
         interval = f"{row['low_text']} to {row['high_text']}" if row["low_text"] else "–"
         return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
 
@@ -173,6 +173,9 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "low_text": row.low_text,
             "high_text": row.high_text,
+            "cut": row.cut if row.HasField("cut") else None,
+            "too_few": row.too_few,
+            "raw_text": row.raw_text,
             "note": "; ".join(
                 filter(None, (estimate.note, asked_elsewhere(estimate.place), doubted(estimate.doubts)))
             ),

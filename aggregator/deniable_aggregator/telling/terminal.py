@@ -8,24 +8,36 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TextIO
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, TextIO
 
+from deniable_aggregator.answers import Measure
+from deniable_aggregator.telling import digits
 from deniable_aggregator.telling.change_tables import Changes
 from deniable_aggregator.telling.counters import CounterTable
 from deniable_aggregator.telling.tables import Table
 
-__all__ = ["Progress", "bar", "changes", "counters", "estimates", "histogram", "redrawn", "table", "windows"]
+if TYPE_CHECKING:
+    from deniable_aggregator.telling.explaining import Explanation, Step
+
+__all__ = [
+    "Progress", "bar", "changes", "counters", "estimates", "explanation", "histogram", "redrawn", "table", "windows",
+]  # fmt: skip
 
 _BAR = 24
 _DRAWN = {("curve", "share"), ("histogram", "share")}
 """The series of distributions that are not told row by row."""
+_WORDS = 100
+_STEPS = ("", "epsilon", "but for a chance of", "at least", "at most", f"{'0%':<{_BAR - 4}}100%")
 _DRAWING, _LINES, _EIGHTHS = 64, 6, " ▁▂▃▄▅▆▇█"
 
 
-def estimates(found: Table) -> str:
-    """Answers as a table, each interval as a line with the value on it; below it what is to be said of them."""
+def estimates(found: Table, *, raw: bool = False) -> str:
+    """Answers as a table, each interval as a line with the value on it; below it what is to be said of them. Numbers
+    are cut to what is possible, and those that are too few to tell are not told; or all as they came out, `raw`."""
     header = ("answer", "estimate", "interval", "", "reports")
-    told = [row for row in found if (row["series"], row["measure"]) not in _DRAWN]
+    every = ({**row, "text": row["raw_text"], "too_few": False} for row in found) if raw else found
+    told = [row for row in every if (row["series"], row["measure"]) not in _DRAWN]
     named = {(row["metric"], row["key"], row["series"]) for row in told if row["measure"] == "quantity"}
     often = Counter((metric, key) for metric, key, _ in named)
     drawn: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -92,9 +104,9 @@ def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tupl
     of = f"{row['series']} of " if often.get((row["metric"], row["key"]), 0) > 1 and not share else ""
     return (
         f"{row['metric']}: {of}{row['key']}",
-        row["text"] if share or not row["unit"] else f"{row['text']} {row['unit']}",
+        row["text"] if share or row["too_few"] or not row["unit"] else f"{row['text']} {row['unit']}",
         f"{row['low_text']} to {row['high_text']}" if known else "–",
-        bar(row["value"], row["low"], row["high"], least, most) if known else "",
+        bar(None if row["too_few"] else row["value"], row["low"], row["high"], least, most) if known else "",
         f"{row['reports']:,}",
     )
 
@@ -117,11 +129,40 @@ def _changed(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['metric']}: {name}",
         row["before_text"],
         row["after_text"],
-        row["text"] if row["measure"] == "share" or not row["unit"] else f"{row['text']} {row['unit']}",
+        row["text"]
+        if row["measure"] == "share" or row["too_few"] or not row["unit"]
+        else f"{row['text']} {row['unit']}",
         f"{row['low_text']} to {row['high_text']}".replace(" points", ""),
         ratio,
         "–" if row["p_value"] is None else f"{row['p_value']:.2g}",
         "new" if row["new"] else "yes" if row["found"] else "no",
+    )
+
+
+def explanation(found: Explanation, formulas: Sequence[str]) -> str:
+    """An explanation: of each part the words and then the picture, the formulas last."""
+    lines = [f"{found.name}: {found.question}"]
+    for part in found.parts:
+        lines += [f"\n{part.title}\n", fill(" ".join(part.sentences), _WORDS)]
+        if rows := [_step(step, found.prior) for step in part.steps]:
+            lines += ["", table(_STEPS, rows, (False, True, True, True, True, False))]
+    told = (fill(formula, _WORDS, initial_indent="- ", subsequent_indent="  ") for formula in formulas)
+    return "\n".join([*lines, "\nFormulas\n", *told])
+
+
+def _step(step: Step, prior: float) -> tuple[str, ...]:
+    """A line; where the prior is not left possible, the dot is what it becomes."""
+    return (
+        step.what,
+        "no limit"
+        if step.epsilon is None
+        else f"{step.epsilon:,.0f}"
+        if step.epsilon >= 1000
+        else f"{step.epsilon:.4g}",
+        f"{step.exceeded:.1g}" if step.exceeded else "",
+        digits.text(step.least, Measure.SHARE, 2),
+        digits.text(step.most, Measure.SHARE, 2),
+        bar(prior if step.least <= prior <= step.most else step.most, step.least, step.most, 0.0, 1.0),
     )
 
 

@@ -80,7 +80,8 @@ class Api:
 
     async def _collections(self, request: web.Request, asked: Asked) -> web.Response:  # noqa: ARG002
         catalog = self._questions.analyst.catalog
-        known = [collection_message(own, catalog) for own in catalog.collections()]
+        simulated = await self._questions.analyst.simulated()
+        known = [collection_message(own, catalog, simulated) for own in catalog.collections()]
         return _kept(request, _text(pb.ListCollectionsResponse(collections=known)))
 
     async def _health_now(self, request: web.Request, asked: Asked) -> web.Response:  # noqa: ARG002

@@ -2,11 +2,14 @@
 
 An estimate is three gauges, its value and the ends of its interval, so that each can be added, compared and drawn
 by itself; a bound in a label could not. All are about the newest epoch that is well under way, over all segments, at
-95%, for the population: as on the page. Of a series with many rows only the largest are told, of one whose rows have
-an order, such as a curve, none: the page and the API have all of them. A curve is told as `deniable_share_below`, at
-values that stay the same, which makes a heat map. Of changes since the epoch before only those
-are told that are found, at a rate at which one epoch of a thousand has a false one: they wake somebody. Nothing that
-is told here is about one device.
+95%, for the population: as on the page. These are raw, and there as long as there are reports: noise can take an
+estimate where no truth can be, but whoever cuts it before adding or averaging is wrong on average, and a gauge that
+comes and goes, or is no number, breaks alerts. What people are shown is another gauge: cut to what is possible, and
+not there where reports are too few to tell. Of a series with many rows only the largest are told, of one whose rows
+have an order, such as a curve, none: the page and the API have all of them. A curve is told as
+`deniable_share_below`, at values that stay the same, which makes a heat map. Of changes since the epoch before only
+those are told that are found, at a rate at which one epoch of a thousand has a false one: they wake somebody. Nothing
+that is told here is about one device.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from deniable_aggregator.answers import RowId, always
 from deniable_aggregator.ingest import Histogram, IngestStats
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.telling.digits import decimals
+from deniable_aggregator.telling.few import readings
 from deniable_aggregator.web.health import VERSION, Fleet, Health, State
 
 __all__ = ["Metrics"]
@@ -129,6 +133,11 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
     high = GaugeMetricFamily(
         "deniable_estimate_upper_bound", "Upper end of its 95% interval; +Inf where it has none.", labels=labels
     )
+    shown = GaugeMetricFamily(
+        "deniable_estimate_told",
+        "Estimate as people read it, cut to what is possible; absent where reports are too few to tell.",
+        labels=labels,
+    )
     told = InfoMetricFamily("deniable_row", "What an estimate is, and how it is written.", labels=labels)
     reports = GaugeMetricFamily("deniable_reports", "Reports behind the estimates of a metric.", labels=_ABOUT)
     starts = GaugeMetricFamily(
@@ -147,18 +156,21 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
             continue
         for key, share in _curve(found):
             below.add_metric([*about, key], share)
+        every = iter(readings(found.metric, found.estimate))
         for series in found.estimate.series:
-            heading = series.heading
+            heading, read = series.heading, [next(every) for _ in series.rows]
             if len(series.rows) > MOST_ROWS:
                 continue
             more = {"measure": heading.measure, "unit": heading.unit, "decimals": str(decimals(heading))}
-            for row in series.rows:
+            for row, own in zip(series.rows, read, strict=True):
                 where = [*about, heading.name, row.key]
+                if own.value is not None:
+                    shown.add_metric(where, own.value)
                 ends = () if heading.chance else ((low, row.low), (high, row.high))
                 for family, number in ((value, row.value), *ends):
                     family.add_metric(where, number)
                 told.add_metric(where, more)
-    yield from (value, low, high, told, below, reports, starts)
+    yield from (value, low, high, shown, told, below, reports, starts)
 
 
 def _curve(found: Answer) -> Iterator[tuple[str, float]]:

@@ -21,6 +21,7 @@ import stat
 import sys
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -79,6 +80,7 @@ class DebugSender(Sender):
         self._shown = 0
         self._mistakes: deque[str] = deque(maxlen=_MOST_MISTAKES)
         self._connection: socket.socket | None = None
+        self._cut = False
 
     def mistaken(self, error: Exception) -> bool:
         """Have the view show what is wrong with something that was recorded."""
@@ -87,12 +89,15 @@ class DebugSender(Sender):
 
     def send_next(self) -> bool:
         """Show what has been recorded, if there is anything new; never is there more to do at once."""
+        self._cut = False
         moved, mistakes = self._keeper.moved, list(self._mistakes)
         if self.waiting(0) and (told := self._state.run(self._told)) is not None:
             try:
                 self._hand_over(json.dumps(told | {"mistakes": mistakes}).encode() + b"\n")
             except OSError as error:
-                self.last_error = f"{self.endpoint}: no debug view: {error.strerror or error}; {_HELP}"
+                missing = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+                why = "nobody listens there" if missing else error.strerror or str(error)
+                self.last_error = f"{self.endpoint}: no debug view: {why}; {_HELP}"
                 self._say(self.last_error)
                 return False
             self.last_error, self._shown = "", moved
@@ -101,8 +106,9 @@ class DebugSender(Sender):
         return False
 
     def send_missed(self) -> None:
-        """Show what has not been shown, now that the program ends."""
-        self.send_next()
+        """Show what has not been shown, now that the program ends, unless there is no time left for it."""
+        if not self._cut:
+            self.send_next()
 
     def waiting(self, since: int) -> int:  # noqa: ARG002 - all is of the epoch that lasts
         """Whether something has not been shown: 1 or 0."""
@@ -120,8 +126,10 @@ class DebugSender(Sender):
 
     def cut(self) -> None:
         """End what is under way at once."""
+        self._cut = True
         if (connection := self._connection) is not None:
-            connection.close()
+            with suppress(OSError):  # it has ended
+                connection.shutdown(socket.SHUT_RDWR)
 
     def _told(self, connection: Connection) -> dict[str, Any] | None:
         """What would leave if the epoch ended now, in words; None without the person's consent."""

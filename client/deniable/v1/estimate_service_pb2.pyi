@@ -302,6 +302,7 @@ class CollectionInfo(google.protobuf.message.Message):
     OWNER_FIELD_NUMBER: builtins.int
     TITLE_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
+    SIMULATED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     digest: builtins.str
@@ -318,6 +319,8 @@ class CollectionInfo(google.protobuf.message.Message):
     """A name that no other has: its name, or for an older version its name and digest."""
     version: builtins.int
     """Which of several of one name is newer: the one with the greater number."""
+    simulated: builtins.bool
+    """It is kept in a store that was begun for simulated devices."""
     @property
     def metrics(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MetricInfo]:
         """Its metrics, by name."""
@@ -339,8 +342,9 @@ class CollectionInfo(google.protobuf.message.Message):
         owner: builtins.str = ...,
         title: builtins.str = ...,
         version: builtins.int = ...,
+        simulated: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "title", b"title", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "simulated", b"simulated", "title", b"title", "version", b"version"]) -> None: ...
 
 global___CollectionInfo = CollectionInfo
 
@@ -363,6 +367,9 @@ class EstimateRow(google.protobuf.message.Message):
     CONSISTENT_TEXT_FIELD_NUMBER: builtins.int
     TRUTH_FIELD_NUMBER: builtins.int
     TRUTH_TEXT_FIELD_NUMBER: builtins.int
+    CUT_FIELD_NUMBER: builtins.int
+    TOO_FEW_FIELD_NUMBER: builtins.int
+    RAW_TEXT_FIELD_NUMBER: builtins.int
     key: builtins.str
     """What it is about, told from every other row of its series, in every window and segment: a value of a category,
     "yes", "mean".
@@ -380,7 +387,7 @@ class EstimateRow(google.protobuf.message.Message):
     for, that row can be among those that were left out.
     """
     text: builtins.str
-    """The value as people read it, to the digits that are shown everywhere."""
+    """The value as people read it, to the digits that are shown everywhere: cut to what is possible, or "too few to tell"."""
     low_text: builtins.str
     """The lower end as people read it."""
     high_text: builtins.str
@@ -395,6 +402,12 @@ class EstimateRow(google.protobuf.message.Message):
     """In a demonstration, where devices are simulated: what the row would say if they were asked plainly."""
     truth_text: builtins.str
     """The truth as people read it."""
+    cut: builtins.float
+    """The value, cut to what is possible. Absent while there are no reports, and where these are too few to tell."""
+    too_few: builtins.bool
+    """The interval is no shorter than that of somebody who has seen no report: nothing is known yet."""
+    raw_text: builtins.str
+    """The value as it came out, as people read it: noise can take it beyond what is possible."""
     def __init__(
         self,
         *,
@@ -411,11 +424,16 @@ class EstimateRow(google.protobuf.message.Message):
         consistent_text: builtins.str = ...,
         truth: builtins.float | None = ...,
         truth_text: builtins.str = ...,
+        cut: builtins.float | None = ...,
+        too_few: builtins.bool = ...,
+        raw_text: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "parent", b"parent", "std_error", b"std_error", "text", b"text", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "cut", b"cut", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "cut", b"cut", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "parent", b"parent", "raw_text", b"raw_text", "std_error", b"std_error", "text", b"text", "too_few", b"too_few", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_consistent", b"_consistent"]) -> typing.Literal["consistent"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_cut", b"_cut"]) -> typing.Literal["cut"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_std_error", b"_std_error"]) -> typing.Literal["std_error"] | None: ...
     @typing.overload
@@ -1365,6 +1383,7 @@ class Change(google.protobuf.message.Message):
     LOW_TEXT_FIELD_NUMBER: builtins.int
     HIGH_TEXT_FIELD_NUMBER: builtins.int
     NEW_FIELD_NUMBER: builtins.int
+    TOO_FEW_FIELD_NUMBER: builtins.int
     key: builtins.str
     """What it is about, as in an estimate."""
     parent: builtins.str
@@ -1392,9 +1411,9 @@ class Change(google.protobuf.message.Message):
     found: builtins.bool
     """Whether it is one of the changes that were found, at the false discovery rate over all that is told with it."""
     before_text: builtins.str
-    """The estimate before, as people read it."""
+    """The estimate before, as people read it: cut to what is possible, or "too few to tell"."""
     after_text: builtins.str
-    """The estimate after, as people read it."""
+    """The estimate after, as people read it: cut to what is possible, or "too few to tell"."""
     text: builtins.str
     """The difference as people read it, with its sign; of shares in points, which are hundredths."""
     low_text: builtins.str
@@ -1405,6 +1424,8 @@ class Change(google.protobuf.message.Message):
     """Of a word that nobody has listed: it is found, and was not in the window before, which has as many epochs, and its
     share has grown by more than noise explains, at the false discovery rate over all that is told with it.
     """
+    too_few: builtins.bool
+    """One of both has too few reports to tell it; nor can the difference be told."""
     def __init__(
         self,
         *,
@@ -1427,9 +1448,10 @@ class Change(google.protobuf.message.Message):
         low_text: builtins.str = ...,
         high_text: builtins.str = ...,
         new: builtins.bool = ...,
+        too_few: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "before", b"before", "difference", b"difference", "high", b"high", "low", b"low", "p_value", b"p_value", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "after_text", b"after_text", "before", b"before", "before_text", b"before_text", "difference", b"difference", "found", b"found", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "new", b"new", "p_value", b"p_value", "parent", b"parent", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error", "text", b"text"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_before", b"_before", "_difference", b"_difference", "_high", b"_high", "_low", b"_low", "_p_value", b"_p_value", "_ratio", b"_ratio", "_ratio_high", b"_ratio_high", "_ratio_low", b"_ratio_low", "_std_error", b"_std_error", "after", b"after", "after_text", b"after_text", "before", b"before", "before_text", b"before_text", "difference", b"difference", "found", b"found", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "new", b"new", "p_value", b"p_value", "parent", b"parent", "ratio", b"ratio", "ratio_high", b"ratio_high", "ratio_low", b"ratio_low", "std_error", b"std_error", "text", b"text", "too_few", b"too_few"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
     @typing.overload

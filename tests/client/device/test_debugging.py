@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from deniable import Client, Consent
+from deniable import Client, Consent, Settings
 from deniable.device import ledger
 from deniable.device.debugging import place
 from deniable.testing import TestClient
@@ -145,7 +146,7 @@ def test_without_a_view_it_is_said_and_one_that_comes_is_shown(caplog: pytest.Lo
     with debugging() as device:
         device.record("dark", True)
         assert not device.flush(0.5)
-        assert "no debug view" in device.status().last_error
+        assert "no debug view: nobody listens there" in device.status().last_error
         assert "deniable serve COLLECTION --debug-view" in caplog.text
         with viewing() as view:
             soon(lambda: view.showings, "what was recorded before")
@@ -210,3 +211,18 @@ def test_what_is_no_view_of_this_account_is_told_nothing(
             assert not device.flush(0.5)
             assert "not this account's" in device.status().last_error
         assert view.showings == []
+
+
+def test_a_view_that_hangs_holds_nobody_up() -> None:
+    """Whoever closes a client cuts short what is told to a view that does not answer; the worker ends."""
+    place().parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(place()))
+        silent.listen()
+        device = debugging(settings=Settings(deadline=3 * PATIENCE))
+        device.record("dark", True)
+        with silent.accept()[0]:
+            device.close(timeout=0.5)
+            worker = device._worker._thread
+            assert worker is not None
+            soon(lambda: not worker.is_alive(), "the worker's end")

@@ -21,10 +21,16 @@ def test_metrics_without_and_with_too_few_reports_say_so(page: Page) -> None:
     expect(page.locator(".card", has_text="Nobody has")).to_contain_text("No reports yet.")
     timid = page.locator(".card", has_text="Hardly anybody")
     expect(timid).to_contain_text("Too few reports.")
+    expect(timid.locator(".big")).to_have_text("too few to tellyes")
+    expect(timid.locator(".between")).to_have_text("between 0.00% and 100.00%")
+    expect(page.locator(".card", has_text="The dark theme is on")).not_to_contain_text("Too few reports.")
     shown(page, "/c/editor/silent")
     expect(page.locator("main")).to_contain_text("No reports yet.")
     shown(page, "/c/editor/timid")
     expect(page.locator("main")).to_contain_text("Too few reports.")
+    cells = page.locator("section[aria-labelledby=answer-head] tbody tr").first.locator("th, td")
+    expect(cells).to_have_text(["yes", "too few to tell", "0.00% to 100.00%", "too few to tell"])
+    assert "158.20" not in page.content()
 
 
 @pytest.mark.parametrize("page", [{"allowed": ("503",)}], indirect=True)

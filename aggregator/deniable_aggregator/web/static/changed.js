@@ -36,7 +36,7 @@ export function ranked(comparisons) {
 
 // "+1.20 points (+0.40 to +2.00)", with the unit where there is one.
 export function reading(change) {
-  const unit = change.heading.unit ? ` ${change.heading.unit}` : "";
+  const unit = change.heading.unit && !change.tooFew ? ` ${change.heading.unit}` : "";
   return `${change.text}${unit} (${bare(change.lowText)} to ${bare(change.highText)})`;
 }
 

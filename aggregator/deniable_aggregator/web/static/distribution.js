@@ -4,7 +4,7 @@ import { columns, curve } from "./charts.js";
 import { h, swap } from "./dom.js";
 import { glyph } from "./glyph.js";
 import { rowsOf } from "./rows.js";
-import { reading, unitOf } from "./words.js";
+import { reading, told, unitOf } from "./words.js";
 
 const FOLLOWED = ["p10", "p25", "p50", "p75", "p90"];
 const ENDS = { above: "Share above", below: "Share below" };
@@ -20,10 +20,10 @@ export const distribution = {
     const row = this.leading(estimate);
     const high = quantile("p90", estimate);
     return [
-      h("p", { class: "big" }, row.text, h("small", {}, `${unitOf(row)} (${row.key})`)),
+      h("p", { class: "big" }, row.text, h("small", {}, `${row.tooFew ? "" : unitOf(row)} (${row.key})`)),
       glyph(row, [row.heading.least, row.heading.most]),
       h("p", { class: "between" }, `between ${row.lowText} and ${row.highText}${unitOf(row)}`),
-      high ? h("p", { class: "between" }, `p90: ${high.text}${unitOf(high)} (${high.lowText} to ${high.highText})`) : null,
+      high ? h("p", { class: "between" }, `p90: ${told(high)} (${high.lowText} to ${high.highText})`) : null,
     ];
   },
 

@@ -48,6 +48,7 @@ function navigation(collections, current, section) {
   links.push(h("a", { href: "/health", "aria-current": section === "health" ? "page" : null }, "Health"));
   if (section === "debug") links.push(h("a", { href: location.href, "aria-current": "page" }, "Debugging"));
   if (document.documentElement.dataset.demo === "true") links.push(h("span", { class: "tag demo" }, "demonstration: simulated devices"));
+  else if (collections.some((own) => own.simulated)) links.push(h("span", { class: "tag demo" }, "simulated devices"));
   swap(document.getElementById("collections"), ...links);
 }
 

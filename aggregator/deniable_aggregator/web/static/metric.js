@@ -9,7 +9,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { besides, fits, follows, most, news, viewOf } from "./views.js";
-import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, tooFew, unitOf } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, told, tooFew } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -173,7 +173,7 @@ export function metricPage(collection, title, info, main) {
 function cell(estimate, followed) {
   const row = again(estimate, followed);
   if (!row || !hasReports(estimate)) return missing(estimate);
-  return `${row.text}${unitOf(row)} (${row.lowText} to ${row.highText})`;
+  return `${told(row)} (${row.lowText} to ${row.highText})`;
 }
 
 // Why an answer has no number for a row of another one, to the same question.
@@ -195,7 +195,7 @@ function answerTable(estimate, every, truth, fresh) {
   const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
   const rows = every.map((row) => [
     fresh.has(row.key) ? [row.key, newTag()] : row.key,
-    `${row.text}${unitOf(row)}`,
+    told(row),
     row.lowText ? `${row.lowText} to ${row.highText}` : "–",
     ...(fits ? [row.consistentText || "–"] : []),
     ...(truth ? [row.truthText || "–", row.truth === undefined ? "–" : row.low <= row.truth && row.truth <= row.high ? "✓ yes" : "✕ no"] : []),

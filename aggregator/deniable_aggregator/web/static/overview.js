@@ -95,7 +95,7 @@ function line(metric, trend, collection) {
   if (trend.epochs.length < 2) return [];
   const points = trend.epochs.map((epoch, place) => ({
     at: epochStart(epoch, collection.epochSeconds),
-    value: trend.values[place],
+    value: Math.min(Math.max(trend.values[place], trend.lows[place]), trend.highs[place]), // where no truth can be, neither can it
     low: trend.lows[place],
     high: trend.highs[place],
   }));

@@ -21,7 +21,7 @@ export const quantities = {
   card(estimate) {
     const row = this.leading(estimate);
     return [
-      h("p", { class: "big" }, row.text, h("small", {}, `${unitOf(row)} (${row.key})`)),
+      h("p", { class: "big" }, row.text, h("small", {}, `${row.tooFew ? "" : unitOf(row)} (${row.key})`)),
       glyph(row, range(row)),
       h("p", { class: "between" }, `between ${row.lowText} and ${row.highText}${unitOf(row)}`),
       estimate.note ? openNotice(estimate) : null,

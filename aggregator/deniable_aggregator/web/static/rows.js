@@ -15,4 +15,5 @@ export const again = (estimate, row) =>
 
 export const isShare = (row) => row.heading.measure === "MEASURE_SHARE";
 
-const under = (series) => series.rows.map((row) => ({ ...row, heading: series.heading }));
+// What is drawn and told is the value as it can be: the aggregator cuts it, and says where it is too few to tell.
+const under = (series) => series.rows.map((row) => ({ ...row, value: row.cut, heading: series.heading }));

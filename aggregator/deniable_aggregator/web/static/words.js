@@ -1,33 +1,29 @@
 // What several views say in the same words.
 import { count, h, plural } from "./dom.js";
-import { isShare, rowsOf } from "./rows.js";
-
-const FEW = 50;
 
 export const percentOf = (confidence) => `${+(confidence * 100).toFixed(4)}%`;
 
 // "61.12% (59.24% to 63.00%)", with the unit where there is one.
 export function reading(row, estimate) {
-  const unit = unitOf(row);
-  return `${row.text}${unit}, ${percentOf(estimate.confidence)} interval ${row.lowText} to ${row.highText}${unit}`;
+  return `${told(row)}, ${percentOf(estimate.confidence)} interval ${row.lowText} to ${row.highText}${unitOf(row)}`;
 }
+
+// "43.20 minutes", or that it is too few to tell.
+export const told = (row) => (row.tooFew ? row.text : `${row.text}${unitOf(row)}`);
 
 export const unitOf = (row) => (row.heading.unit ? ` ${row.heading.unit}` : "");
 
 export const hasReports = (estimate) => Number(estimate.reports) > 0;
 
-// Whether an answer tells next to nothing yet.
-export function tooFew(estimate) {
-  const [row] = rowsOf(estimate);
-  return Number(estimate.reports) < FEW || (row && isShare(row) && row.high - row.low > 0.5);
-}
+// Whether something of an answer's first series is not told yet.
+export const tooFew = (estimate) => estimate.series[0].rows.some((row) => row.tooFew);
 
 export function fewNotice(estimate) {
   return h(
     "p",
     { class: "notice" },
     h("strong", {}, "Too few reports. "),
-    `${plural(estimate.reports, "device")} answered, each through noise of its own: the interval is wide because little is known yet.`,
+    `${plural(estimate.reports, "device")} answered, each through noise of its own: an interval that is as wide as what is possible tells nothing yet.`,
   );
 }
 

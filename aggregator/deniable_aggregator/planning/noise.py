@@ -1,0 +1,121 @@
+"""What a fleet is too small for, and what is lost before anything is randomised: findings beside those of `check.py`.
+
+words:
+  white noise   an answer whose interval is expected to be about as long as what is possible: it tells nothing
+  crowded       a question of so many values that none of average size can be told from none
+  losing        a reducer that keeps the last of several values, where nobody has said that this is meant
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+
+from deniable import Collection, Metric
+from deniable.kinds import Distribution, Flags, Quantity, Set
+from deniable_aggregator.answers import Measure
+from deniable_aggregator.planning.update import DAYS, Cost
+from deniable_aggregator.planning.widths import Width
+
+__all__ = ["faint", "lasting", "losing", "noisy", "rounded"]
+
+_WHITE = 0.75
+"""An interval that is expected to be such a part of what is possible is all of it more often than not."""
+_CROWDED = 10
+"""So many times as large as an average value others have to be, or more, to be told from none."""
+_WIDE = 0.1
+"""A mean or a median is to be told to such a part of its range."""
+_FAINT, _POINT, _SURE = 0.05, 0.05, 1.96
+"""Below this epsilon is said how many devices tell a yes or no to five points."""
+
+
+def losing(collection: Collection, said: Names[str]) -> Iterator[str]:
+    """Where only the last of an epoch's lists is kept, and the file does not say so: `said` are the metrics whose
+    reducers it names."""
+    for metric in collection.metrics.values():
+        if isinstance(metric.kind, Flags | Set) and metric.reducer.name == "last" and metric.name not in said:
+            yield (
+                f"{metric.name}: only the last value of an epoch is kept: what was in one before it is lost; where "
+                'it is recorded more than once, say reduce = "any", and else reduce = "last"'
+            )
+
+
+def faint(collection: Collection) -> Iterator[str]:
+    """What is white noise but for the largest fleets, whatever is asked."""
+    for metric in collection.metrics.values():
+        epsilon = float(metric.instantaneous or metric.epsilon)
+        if epsilon < _FAINT:
+            devices = (_SURE / (2 * math.tanh(epsilon / 2) * _POINT)) ** 2
+            yield (
+                f"{metric.name}: white noise: at epsilon {epsilon:g} it takes about {rounded(devices)} devices "
+                f"to tell even a yes or no to {100 * _POINT:g} points; take a larger epsilon"
+            )
+
+
+def noisy(collection: Collection, expected: Mapping[str, Sequence[Width]], devices: int) -> Iterator[str]:
+    """What so many devices do not tell."""
+    for name, own in expected.items():
+        yield from _noisy(collection.metrics[name], own, devices)
+
+
+def _noisy(metric: Metric, expected: Sequence[Width], devices: int) -> Iterator[str]:
+    """The worst row of the first series that is a share or a quantity decides."""
+    first = [own for own in expected if own.heading.name == expected[0].heading.name] if expected else []
+    known = [own for own in first if not own.open and math.isfinite(own.whole)]
+    if not known:
+        return
+    worst = max(known, key=lambda own: own.half / own.whole)
+    part = worst.half / worst.whole
+    if 2 * part >= _WHITE:
+        yield (
+            f"{metric.name}: white noise: of {devices:,} devices its {worst.heading.name} are known to half of what "
+            "is possible, which is nothing; take a larger epsilon, more devices or longer epochs"
+        )
+    elif worst.heading.measure is Measure.SHARE and len(known) > _CROWDED < 2 * part * len(known):
+        yield (
+            f"{metric.name}: of {len(known):,} values one of average size has {100 / len(known):.2g}%, and "
+            f"{devices:,} devices tell a share to about {200 * part:.2g} points: ask for the most frequent ones, "
+            'and for "other", take a larger epsilon or more devices'
+        )
+    elif isinstance(metric.kind, Quantity | Distribution) and part > _WIDE:
+        yield (
+            f"{metric.name}: its range is wide for epsilon {metric.epsilon} and {devices:,} devices: "
+            f"{worst.where.key} is told to {worst.half:.3g} of {worst.whole:g}; a narrower range (what is beyond it "
+            "counts as its end), a larger epsilon or more devices tell more"
+        )
+
+
+def lasting(collection: Collection) -> Iterator[str]:
+    """After how many epochs a device has spent the budgets of its lifetime, and falls silent."""
+    yield _epsilons(collection)
+    fresh = sum((metric.kind.delta for metric in collection.metrics.values() if not metric.memoize), Fraction(0))
+    if fresh:
+        most = collection.budget.lifetime_delta
+        yield (
+            f"A lifetime's budget of delta of {float(most):g} is spent after {most // fresh:,} epochs of answers: "
+            "then nothing that has a delta is answered any more; see [budget] lifetime_delta."
+        )
+
+
+def _epsilons(collection: Collection) -> str:
+    budget, cost = collection.budget.lifetime, Cost.of(collection)
+    if budget is None:
+        return "There is no lifetime budget: a device answers, and spends, without end."
+    fresh = sum((metric.epsilon.value for metric in collection.metrics.values() if not metric.memoize), Fraction(0))
+    once = sum((metric.recalled * metric.epsilon.value for metric in collection.metrics.values()), Fraction(0))
+    told = f"A lifetime's budget of {float(budget):.4g}"
+    kept = f" {cost.once:.4g} of it is for what is remembered, which is answered further on." if once else ""
+    if not fresh:
+        return f"{told} lasts for ever: all answers are remembered.{kept}"
+    epochs = max(budget - once, Fraction(0)) // fresh
+    days = epochs * collection.epoch_seconds / 86400
+    years = f", {days / DAYS:.1f} years" if days > 2 * DAYS else ""
+    return f"{told} is spent after {epochs:,} epochs of answers ({days:,.4g} days{years}): devices fall silent.{kept}"
+
+
+def rounded(number: float) -> str:
+    """To two digits."""
+    scale = 10 ** max(math.floor(math.log10(number)) - 1, 0)
+    return f"{round(number / scale) * scale:,}"

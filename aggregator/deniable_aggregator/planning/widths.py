@@ -1,0 +1,296 @@
+"""How wide the intervals of an answer will be, before there is a device: of every row of every kind.
+
+words:
+  fleet      what the devices have; where nobody says so, values that lie evenly over all that can be answered
+  half       half of a row's interval as it is told, cut to what is possible, on average over what devices may draw
+  usual      of a row that is a mean: half of its interval, cut, on average over estimates around what is known. An
+             answer's half, less what it would be by its own estimate, and what is usual instead, varies far less
+  exact      from the channel's own chances, for any number of devices: where reports name answers or outputs
+  simulated  from fleets that the twins draw, as many as tell each half to a hundredth: all else. Of more than `MOST`
+             devices the noise is made smaller by the root of how many times more there are
+
+A kind that is not exact is simulated: there is none without widths.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deniable import Metric
+from deniable.kinds import (
+    Boolean,
+    Category,
+    Count,
+    Distribution,
+    Flags,
+    Kind,
+    Number,
+    Ordinal,
+    Quantity,
+    Set,
+    Text,
+    Vector,
+)
+from deniable.mechanisms import Mechanism
+from deniable.payload import Integer
+from deniable_aggregator.answers import (
+    Estimate,
+    Heading,
+    Measure,
+    Row,
+    RowId,
+    answer,
+    ends,
+    headings,
+    truth,
+    values_vary,
+)
+from deniable_aggregator.estimators import Frequencies, Means, Target, frequencies, means, ranks
+from deniable_aggregator.planning.population import Population, evenly, spread
+from deniable_aggregator.planning.simulate import encodings, simulate
+
+__all__ = ["MOST", "Fleet", "Width", "half_of", "widths"]
+
+Fleet = Callable[[int, np.random.Generator], Population]
+"""What so many devices have."""
+MOST = 100_000
+"""Devices of a simulated fleet,"""
+_MOST_VECTORS = 5_000
+"""and of one that answers vectors: the halves of all entries are known from few."""
+_FEWEST, _ANSWERS, _SURE = 8, 200, 0.01
+"""So many answers are drawn at the least, and at the most unless said: until each half is known to such a part."""
+_SIMULATED = 4_000_000
+"""At the most, and in fewer answers, so many devices are simulated."""
+_LOOKED_AT = 20_000
+"""Devices that say what a fleet has."""
+_WORD = "elephant"
+"""A word that is asked for, of eight letters: nobody has it."""
+_Ints = NDArray[np.int64]
+
+
+class Width(NamedTuple):
+    """What is to be expected of one row."""
+
+    where: RowId
+    heading: Heading
+    half: float
+    """Half of its interval; of one without an upper end, how far the low end is below the value."""
+    whole: float
+    """How far what is possible reaches from end to end; infinite where it has none."""
+    open: bool = False
+    """Whether the interval has no upper end."""
+
+
+def widths(
+    metric: Metric, devices: int, fleet: Fleet | None = None, confidence: float = 0.95, *, answers: int = _ANSWERS
+) -> list[Width]:
+    """Of each row of the answer that so many devices make; p-values have none, nor have rows that not every answer
+    has. Of few devices more `answers` tell better what is not exact."""
+    asked, exact = _Asked(devices, confidence, answers), _EXACT.get(type(metric.kind))
+    if exact is None or isinstance(metric.columns[0].shape, Integer):
+        return _simulated(metric, asked, fleet or (lambda count, generator: evenly(metric, count, generator)))
+    values = list(fleet(_LOOKED_AT, np.random.default_rng(devices))) if fleet else spread(metric)
+    return exact(metric, asked, values)
+
+
+class _Asked(NamedTuple):
+    devices: int
+    confidence: float
+    answers: int
+
+
+def half_of(low: float, value: float, high: float) -> tuple[float, bool]:
+    """Half of an interval, and whether it is open: then what lies below the value."""
+    return (value - low, True) if math.isinf(high) else ((high - low) / 2, False)
+
+
+# Exact: shares.
+
+
+def _of_shares(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
+    """Each row by the count of its own reports: where a device answers one of several columns, its part."""
+    (heading,) = headings(metric)
+    found = frequencies(metric.columns[0].mechanism, _nothing(metric))
+    reports = max(asked.devices // len(metric.columns), 1)
+    shares = truth(metric, values)
+    return [
+        Width(where, heading, _counted(found, reports, share, asked.confidence), 1.0)
+        for where, share in shares.items()
+    ]
+
+
+def _counted(found: Frequencies, reports: int, share: float, confidence: float) -> float:
+    """Half of the interval of a share, on average over the counts that can come out."""
+    rate = found.q + share * (found.p - found.q)
+    spread = math.sqrt(reports * rate * (1 - rate))
+    counts = np.clip(np.rint(reports * rate + spread * _places()), 0, reports).astype(np.int64)
+    low, high = replace(found, reports=reports, supports=counts).intervals(confidence, Target.POPULATION)
+    return float((high - low).mean()) / 2
+
+
+@cache
+def _places() -> NDArray[np.float64]:
+    """Where in a normal distribution its equal parts have their middles."""
+    normal, parts = NormalDist(), 101
+    return np.array([normal.inv_cdf((place + 0.5) / parts) for place in range(parts)])
+
+
+def _of_words(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
+    """As if all devices had been asked about one word: how many are too long, and one that nobody has."""
+    found = frequencies(metric.columns[0].mechanism, _nothing(metric))
+    known, (_, long, other) = truth(metric, values), headings(metric)
+    rows = (RowId(long.name, long.name), long), (RowId(other.name, _WORD), other)
+    return [
+        Width(where, own, _counted(found, asked.devices, known[where], asked.confidence), 1.0) for where, own in rows
+    ]
+
+
+# Exact: quantities and orders, from reports that name one of several outputs.
+
+
+def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
+    """One bit as a share of the range; of other outputs, whose levels are added up, by how often each is named."""
+    kind, mechanism = metric.kind, metric.columns[0].mechanism
+    assert isinstance(kind, Quantity)
+    found = means(mechanism, _nothing(metric))
+    if isinstance(found, Means):
+        sent = np.zeros(mechanism.shape.counters)
+        for value, often in Counter(values).items():
+            encoded = encodings(metric, kind.check(value))
+            assert encoded is not None  # one word says between which inputs a quantity lies
+            for (_, chosen), share in encoded.items():
+                sent += often * share * np.array(_row(mechanism, chosen))
+        return _of_outputs(metric, asked, values, sent)
+    start, end = kind.ends
+    share = float(np.mean(np.clip(values, start, end)) - start) / (end - start)
+    half = (end - start) * _counted(found.frequencies, asked.devices, share, asked.confidence)
+    scales = [(own, asked.devices if own.measure is Measure.TOTAL else 1) for own in headings(metric)]
+    return [Width(RowId(own.name, own.name), own, half * scale, (end - start) * scale) for own, scale in scales]
+
+
+@lru_cache(maxsize=1024)
+def _row(mechanism: Mechanism, chosen: int) -> tuple[float, ...]:
+    """The chance of every output, for one input."""
+    return tuple(float(mechanism.probability(payload, chosen)) for payload in mechanism.payloads())
+
+
+def _of_ranks(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
+    """By how often each place is named."""
+    known = truth(metric, values)
+    shares = np.array([known[RowId(headings(metric)[0].name, value)] for value in metric.kind.names(0)])
+    sent = shares @ ranks(metric.columns[0].mechanism, _nothing(metric)).channel
+    return _of_outputs(metric, asked, values, sent)
+
+
+def _of_outputs(metric: Metric, asked: _Asked, values: Sequence[Any], sent: NDArray[np.float64]) -> list[Width]:
+    """From counters that are drawn as any number of devices make them, by how likely each output is."""
+    generator, known = np.random.default_rng(asked.devices), truth(metric, values)
+
+    def drawn() -> Iterator[list[Width]]:
+        while True:
+            counters = generator.multinomial(asked.devices, sent / sent.sum())
+            yield list(_as_of(metric, asked.devices, answer(metric, [counters], asked.confidence), known))
+
+    return _averaged(drawn(), asked.answers)
+
+
+_EXACT: dict[type[Kind], Callable[[Metric, _Asked, Sequence[Any]], list[Width]]] = {
+    Boolean: _of_shares, Category: _of_shares, Flags: _of_shares, Set: _of_shares,
+    Number: _of_means, Count: _of_means, Ordinal: _of_ranks, Text: _of_words,
+}  # fmt: skip
+
+
+# Simulated.
+
+
+def _simulated(metric: Metric, asked: _Asked, fleet: Fleet) -> list[Width]:
+    """From the answers of fleets that the twins draw."""
+    generator = np.random.default_rng(asked.devices)
+    many = min(asked.devices, _MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
+    known = truth(metric, fleet(_LOOKED_AT, generator))
+
+    def drawn() -> Iterator[list[Width]]:
+        while True:
+            found = answer(metric, simulate(metric, fleet(many, generator), generator), asked.confidence)
+            yield list(_as_of(metric, asked.devices, found, known))
+
+    return _averaged(drawn(), min(asked.answers, _SIMULATED // many))
+
+
+def _as_of(metric: Metric, devices: int, found: Estimate, known: Mapping[RowId, float]) -> Iterator[Width]:
+    """The rows of an answer, as if so many devices had made it; where they are means, by what is known of these."""
+    part, rows = math.sqrt(found.reports / devices), found.by_id
+    reach = NormalDist().inv_cdf((1 + found.confidence) / 2)
+    averages = dict(zip(found.ids, np.isfinite(values_vary(metric, found)).tolist(), strict=True))
+    for own, possible in zip(_of_answer(metric, devices, found), _possible(metric, found), strict=True):
+        row = rows[own.where]
+        if averages[own.where] and own.heading.measure is not Measure.TOTAL and row.std_error > 0:
+            error = part * row.std_error
+            usual = _cut(known[own.where] + error * _places(), reach * error, possible)
+            here = _cut(np.array([row.value]), reach * error, possible) if part == 1 else own.half
+            yield own._replace(half=own.half + usual - here)
+        else:
+            fixed = metric.kind.width / 2 if isinstance(metric.kind, Distribution) else 0.0
+            yield own._replace(half=fixed + part * max(own.half - fixed, 0.0))
+
+
+def _cut(values: NDArray[np.float64], reach: float, possible: tuple[float, float]) -> float:
+    """Half of the interval around a value, as far as it is possible, on average."""
+    return float((np.clip(values + reach, *possible) - np.clip(values - reach, *possible)).mean()) / 2
+
+
+def _averaged(drawn: Iterator[list[Width]], most: int) -> list[Width]:
+    """The rows that all answers have, with their halves on average: of as many answers as tell them."""
+    every: list[dict[RowId, Width]] = []
+    while len(every) < _FEWEST or (len(every) < most and not _are_known(every)):
+        every.append({own.where: own for own in next(drawn)})
+    return [
+        own._replace(half=math.fsum(each[own.where].half for each in every) / len(every))
+        for own in every[0].values()
+        if all(own.where in each for each in every)
+    ]
+
+
+def _are_known(every: Sequence[Mapping[RowId, Width]]) -> bool:
+    """Whether the error of each row's half is a small part of it; looked at now and then."""
+    if len(every) % _FEWEST:
+        return False
+    rows = [row for row in every[0] if all(row in each for each in every)]
+    halves = np.array([[each[row].half for row in rows] for each in every])
+    errors = halves.std(axis=0, ddof=1) / math.sqrt(len(every))
+    return bool((errors <= _SURE * halves.mean(axis=0)).all())
+
+
+def _of_answer(metric: Metric, devices: int, found: Estimate) -> list[Width]:
+    """The rows of an answer, but for p-values; totals as of so many devices."""
+    made = []
+    every = zip(_told(found), _possible(metric, found), strict=True)
+    for (where, heading, row), (least, most) in every:
+        scale = devices / found.reports if heading.measure is Measure.TOTAL else 1.0
+        half, is_open = half_of(row.low, row.value, row.high)
+        made.append(Width(where, heading, half * scale, (most - least) * scale, is_open))
+    return made
+
+
+def _told(found: Estimate) -> list[tuple[RowId, Heading, Row]]:
+    every = zip(found.ids, found.headings, found.rows, strict=True)
+    return [own for own in every if not own[1].chance]
+
+
+def _possible(metric: Metric, found: Estimate) -> list[tuple[float, float]]:
+    """From where to where each of these rows can be."""
+    every = zip(found.headings, *ends(metric, found).tolist(), strict=True)
+    return [(least, most) for heading, least, most in every if not heading.chance]
+
+
+def _nothing(metric: Metric) -> _Ints:
+    return np.zeros(metric.columns[0].shape.counters, dtype=np.int64)
