@@ -278,6 +278,8 @@ class _Known(Mapping[RowId, float]):
         self._long = long / len(values)
 
     def __getitem__(self, where: RowId) -> float:
+        if where.series == FOUND:  # by which words an answer has
+            raise KeyError(where)
         if where.series == LONG:
             return self._long
         return self._shares.get(where.key, 0.0)

@@ -147,7 +147,7 @@ def _places() -> NDArray[np.float64]:
 def _of_words(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
     """As if all devices had been asked about one word: how many are too long, and one that nobody has."""
     found = frequencies(metric.columns[0].mechanism, _nothing(metric))
-    known, (_, long, other) = truth(metric, values), headings(metric)
+    known, (*_, long, other) = truth(metric, values), headings(metric)
     rows = (RowId(long.name, long.name), long), (RowId(other.name, _WORD), other)
     return [
         Width(where, own, _counted(found, asked.devices, known[where], asked.confidence), 1.0) for where, own in rows
