@@ -22,7 +22,7 @@ import numpy as np
 from examples.learning.central import counts, data, descent, objective, output, regression
 from tools.price_plot import Line, drawn
 
-from tools import joint_models
+from tools import joint_models, round_models
 
 __all__ = ["EPSILONS", "FLEETS", "PAGE", "PICTURE", "WAYS", "Way", "enough", "lines", "measured", "table"]
 
@@ -132,9 +132,17 @@ def _descent(fleet: regression.Fleet, epsilon: float, generator: np.random.Gener
     return descent.released(fleet, epsilon, _DELTA, how, generator)
 
 
+def _rounds(name: str, epsilon: float, devices: int, seed: int) -> float:
+    own = _rows(name, seed)
+    found = round_models.learned(own, round_models.MANNERS[name], f"{epsilon:g}", devices, seed, by_law=True)
+    return round_models.told(own, found.model)
+
+
 _BAYES, _LOGISTIC = "naive Bayes", "logistic regression"
 _RUNS, _MOST = {"breast cancer": 20, "digits": 10}, {"breast cancer": 1_000_000, "digits": 3_000_000}
-"""On how many splits, as of the digits three times as many rows are told; and by how many devices that add noise."""
+"""On how many splits: of the digits three times as many rows are told. And by how many devices of their own noise."""
+_IN_ROUNDS = {"breast cancer": (20, 300_000), "digits": (5, 100_000)}
+"""Both of what is learned in rounds, which takes longest."""
 WAYS = tuple(
     Way(name, *rest)
     for name, runs in _RUNS.items()
@@ -146,6 +154,7 @@ WAYS = tuple(
         (_LOGISTIC, "output", _regression(_output), runs),
         (_LOGISTIC, "objective", _regression(_objective), runs),
         (_LOGISTIC, "descent", _regression(_descent), runs),
+        (_LOGISTIC, "each device", _rounds, *_IN_ROUNDS[name]),
     )
 )
 
@@ -227,10 +236,11 @@ def main(write: bool, words: Sequence[str]) -> None:
             found += measured(way)
         else:
             found += [line for line in kept if line[:3] == way[:3]]
-    made = f"{table(found)}\n\n{enough(found)}"
+    whole = table(found)
+    made = f"{whole}\n\n{enough(lines(f'{_BEGIN}{whole}{_END}'))}"
     print(made)
     if write:
-        before, rest = page.split(_BEGIN)
+        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)  # whose words may have been changed meanwhile
         page = f"{before}{_BEGIN}\n\n{made}\n\n{_END}{rest.split(_END)[1]}"
         PAGE.write_text(page, encoding="utf-8")
         PICTURE.write_text(drawn(lines(page), FLEETS), encoding="utf-8")

@@ -19,18 +19,22 @@ from examples.learning.central.data import Split, split
 from examples.learning.central.regression import Fleet, accuracy, fitted, residuals
 from examples.learning.questions import asked
 from numpy.typing import NDArray
+from tools.directions import named
 
 from deniable import Collection, Metric
 from deniable.kinds import Vector
+from deniable.mechanisms import Codewords
 from deniable_aggregator.analysis.offline import added
 from deniable_aggregator.answers import QUANTILES, Estimate, RowId, answer, quantile_key
 from deniable_aggregator.learning import Course, Settings, clipping_norm
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import Sent, simulate
 
-__all__ = ["MANNERS", "Learned", "learned", "plainly", "split", "told", "tried", "updates"]
+__all__ = ["MANNERS", "Learned", "learned", "plainly", "split", "told", "updates"]
 
 _Floats = NDArray[np.float64]
+_HELD = 1 << 22
+"""So many entries of vectors are looked at together."""
 _LEAST = 2.0**-6
 _PENALTY = 1e-4
 _ASKED_LENGTH = 0.05
@@ -48,7 +52,7 @@ class Manner(NamedTuple):
     """How far a step goes, as many times the mean update."""
 
 
-MANNERS: Mapping[str, Manner] = {"breast cancer": Manner(16, 80.0), "digits": Manner(8, 20.0)}
+MANNERS: Mapping[str, Manner] = {"breast cancer": Manner(16, 80.0), "digits": Manner(16, 80.0)}
 
 
 class Learned(NamedTuple):
@@ -76,8 +80,9 @@ class Learned(NamedTuple):
         return Learned(course, self.shape)
 
 
-def learned(rows: Split, manner: Manner, epsilon: str, devices: int, seed: int) -> Learned:
-    """The model of so many devices, each of which answers once."""
+def learned(rows: Split, manner: Manner, epsilon: str, devices: int, seed: int, by_law: bool = False) -> Learned:
+    """The model of so many devices, each of which answers once. Codewords are those of the twin's codebooks, or drawn
+    from their law, which is many times as fast."""
     generator = np.random.default_rng(seed)
     shape = (rows.train.outputs, rows.train.vectors.shape[1])
     metrics = Collection.loads(asked(shape[0] * shape[1], manner.rounds, epsilon)).metrics
@@ -89,14 +94,8 @@ def learned(rows: Split, manner: Manner, epsilon: str, devices: int, seed: int) 
     while not course.ended:
         metric = metrics[f"round_{len(course.steps) + 1}"]
         every = updates(course.weights.reshape(shape), rows.train) / norm
-        course.take(_answer(metric, every[_drawn(rows, each, generator)], generator))
+        course.take(_answer(metric, every, _drawn(rows, each, generator), generator, by_law))
     return Learned(course, shape)
-
-
-def tried(name: str, epsilon: float, devices: int, seed: int) -> float:
-    """The part of the rows that no device has that the model of a fleet tells, on one of the data sets' splits."""
-    rows = split(name, seed)
-    return told(rows, learned(rows, MANNERS[name], f"{epsilon:g}", devices, seed).model)
 
 
 def updates(weights: _Floats, fleet: Fleet) -> _Floats:
@@ -127,14 +126,23 @@ def _norm(metric: Metric, own: _Floats, generator: np.random.Generator) -> float
     return clipping_norm(answer(metric, counters, more=asked_for), _SHORTER)
 
 
-def _answer(metric: Metric, values: _Floats, generator: np.random.Generator) -> Estimate:
-    """What so many devices say, each with its value: rounded to the grid at random, as the kind does, but all at
+def _answer(
+    metric: Metric, every: _Floats, which: NDArray[np.int64], generator: np.random.Generator, by_law: bool
+) -> Estimate:
+    """What devices say, each with one of the values: rounded to the grid at random, as the kind does, but many at
     once, and randomised by the twin."""
     kind, (column,) = metric.kind, metric.columns
     assert isinstance(kind, Vector)
-    units = np.maximum(np.linalg.norm(values, axis=1, keepdims=True), float(kind.clip))
-    places = values / units * kind.grid
-    entries = np.floor(places + generator.random(places.shape)).astype(np.int64)
-    payloads = twins.draw(column.mechanism, entries, generator)
-    sent = Sent(column, 0, np.arange(len(values)), payloads)
-    return answer(metric, added(metric, sent.rows(0).astype("<u8").tobytes(), []))
+    places = every / np.maximum(np.linalg.norm(every, axis=1, keepdims=True), float(kind.clip)) * kind.grid
+    counters = np.zeros(column.shape.counters, dtype=np.int64)
+    for own in np.array_split(which, 1 + len(which) * kind.dimensions // _HELD):
+        entries = np.floor(places[own] + generator.random((len(own), kind.dimensions))).astype(np.int64)
+        if by_law:
+            assert isinstance(column.mechanism, Codewords)
+            said = named(column.mechanism, entries, generator)
+            counters += np.concatenate([[len(own)], said.sum(axis=0), (said * said).sum(axis=0)])
+        else:
+            sent = Sent(column, 0, own, twins.draw(column.mechanism, entries, generator))
+            (added_up,) = added(metric, sent.rows(0).astype("<u8").tobytes(), [])
+            counters += added_up
+    return answer(metric, [counters])

@@ -12,7 +12,7 @@ from support.commands import ROOT
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 HOUSES = (ROOT / "client" / "deniable", ROOT / "aggregator" / "deniable_aggregator")
 GENERATED = "v1/"
-BESIDE = ("tests", "benchmarks", "examples")
+BESIDE = ("tests", "benchmarks", "examples", "tools")
 """Where Python is that is no part of the product."""
 
 
@@ -49,7 +49,7 @@ def test_every_file_can_be_read_at_a_sitting() -> None:
     """Each module, and each file of tests and of what is beside the product, has less than 400 lines."""
     ours = [house / name for house in HOUSES for name in modules() if (house / name).exists()]
     beside = [path for room in BESIDE for path in (ROOT / room).rglob("*.py")]
-    assert len(beside) > 250
+    assert len(beside) > 300
     assert [str(path.relative_to(ROOT)) for path in (*ours, *beside) if lines(path) >= 400] == []
 
 

@@ -35,7 +35,7 @@ from deniable.testing import TestClient
 from deniable_aggregator import Reader
 from deniable_aggregator.learning import Course, Settings
 from deniable_aggregator.learning.flower import AnsweringMod, CourseStrategy
-from support.commands import serving
+from support.commands import serving_text
 
 DIMENSIONS, ROUNDS, EACH = 4, 2, 20
 SECRET = "47.11"
@@ -46,9 +46,7 @@ COLLECTION = Collection.loads(TEXT)
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An aggregator of the example's questions."""
-    directory = tmp_path_factory.mktemp("aggregator")
-    (directory / "learning.toml").write_text(TEXT)
-    with serving(directory / "data", directory / "learning.toml") as address:
+    with serving_text(tmp_path_factory.mktemp("aggregator"), TEXT) as address:
         yield address
 
 

@@ -22,6 +22,7 @@ from deniable_aggregator.store import (
     Store,
     StoreFull,
     StoreUnavailable,
+    StoreUnfit,
 )
 from deniable_aggregator.store import store as store_module
 from support.aggregator_proxy import proxied
@@ -47,6 +48,16 @@ def test_counters_add_up(here: Place) -> None:
     expected = [0] * SIZE
     expected[3], expected[50], expected[99] = 3, 7, 5
     assert here.run(counters(here.store, key)) == expected
+
+
+def test_what_is_erased_is_gone_with_what_waits_to_be_added(here: Place) -> None:
+    """An increment that has not been folded does not bring it back; other counters stay."""
+    key, other = fresh_key(), fresh_key()
+    for own in (key, other):
+        here.run(add(here.store, own, {0: 1}))
+    assert here.run(here.store.erase([key])) == 1
+    assert here.run(here.store.read([key]))[0] is None
+    assert here.run(here.store.read([other]))[0] is not None
 
 
 def test_what_was_never_counted_is_none(here: Place) -> None:
@@ -294,6 +305,25 @@ def test_the_number_of_shards_is_kept(fresh: Fresh) -> None:
         with pytest.raises(ShardMismatch, match=r"begun with 3 shards.* with 2"):
             here.run(other.open())
         here.run(other.close())
+
+
+def test_a_store_for_real_devices_stays_one(fresh: Fresh) -> None:
+    """It can not be said to be for simulated ones afterwards."""
+    with fresh() as here:
+        here.run(here.store.open())
+        with pytest.raises(StoreUnfit, match="begun for real devices"):
+            here.run(here.store.open(simulated=True))
+        assert not here.run(here.store.simulated())
+
+
+def test_a_store_for_simulated_devices_stays_one(fresh: Fresh) -> None:
+    """Whoever opens it."""
+    with fresh() as here:
+        here.run(here.store._servers.ask(b"", ("FLUSHALL",)))  # it has begun with the place
+        here.run(here.store.open(simulated=True))
+        here.run(here.store.open())
+        here.run(here.store.open(simulated=True))
+        assert here.run(here.store.simulated())
 
 
 def test_what_makes_no_sense_is_not_sent(here: Place) -> None:

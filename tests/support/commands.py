@@ -15,7 +15,7 @@ from deniable_aggregator.commands import main
 from support.template import started
 from support.waiting import PATIENCE
 
-__all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving", "told"]
+__all__ = ["COMMAND", "EDITOR", "ROOT", "deniable", "serving", "serving_text", "told"]
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITOR = ROOT / "examples" / "editor.toml"
@@ -71,3 +71,12 @@ def serving(data: Path, *arguments: str | Path, log: Path | None = None, anew: b
         finally:
             program.send_signal(signal.SIGTERM)
             assert program.wait(PATIENCE) is not None, "it does not end"
+
+
+@contextlib.contextmanager
+def serving_text(directory: Path, text: str) -> Iterator[str]:
+    """The same, of one collection, with all that it keeps in a directory."""
+    file = directory / "metrics.toml"
+    file.write_text(text, encoding="utf-8")
+    with serving(directory / "data", file) as address:
+        yield address

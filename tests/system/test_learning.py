@@ -13,7 +13,7 @@ from examples.learning.questions import asked
 from deniable import Client, Collection, Consent
 from deniable_aggregator import Reader
 from deniable_aggregator.learning import Course, Settings, clipping_norm
-from support.commands import serving
+from support.commands import serving_text
 
 ROUNDS, SAY_LENGTH, FIRST, SECOND = 2, 5, 16, 8
 TEXT = asked(3, ROUNDS, "8")
@@ -22,9 +22,7 @@ TEXT = asked(3, ROUNDS, "8")
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An aggregator of the example's questions."""
-    directory = tmp_path_factory.mktemp("aggregator")
-    (directory / "learning.toml").write_text(TEXT)
-    with serving(directory / "data", directory / "learning.toml") as address:
+    with serving_text(tmp_path_factory.mktemp("aggregator"), TEXT) as address:
         yield address
 
 

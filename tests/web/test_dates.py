@@ -72,19 +72,16 @@ def test_a_window_is_the_same_however_it_is_said(reader: Reader, said: dict[str,
     assert row["reports"] == 7_000 - 21
 
 
+def asking(aggregator: Running) -> tuple[str, ...]:
+    """Of that week, at a terminal."""
+    about = ("--endpoint", aggregator.endpoint, "--collection", "editor")
+    return (*about, "--from", "2024-09-28", "--to", "2024-10-04")
+
+
 def test_everybody_takes_the_same_words(aggregator: Running, reader: Reader) -> None:
     """The terminal, HTTP and gRPC, of every question."""
     (row,) = reader.estimates("dark", collection="editor", **WEEK)
-    asked = (
-        "--endpoint",
-        aggregator.endpoint,
-        "--collection",
-        "editor",
-        "--from",
-        "2024-09-28",
-        "--to",
-        "2024-10-04",
-    )
+    asked = asking(aggregator)
     assert json.loads(told("estimates", *asked, "--format", "json").stdout)[0]["low"] == row["low"]
     assert told("estimates", *asked).stdout.splitlines()[-1] == "from 2024-09-28 to 2024-10-04, UTC"
     words = "from=2024-09-28&to=2024-10-04"
@@ -109,16 +106,7 @@ def test_a_comparison_says_both_of_its_windows(aggregator: Running, reader: Read
     before: Before = {"from_": "2024-09-21", "to": "2024-09-27"}
     (row,) = reader.compare("dark", collection="editor", before=before, **WEEK)
     assert row["before_end"] == row["start"]
-    asked = (
-        "--endpoint",
-        aggregator.endpoint,
-        "--collection",
-        "editor",
-        "--from",
-        "2024-09-28",
-        "--to",
-        "2024-10-04",
-    )
+    asked = asking(aggregator)
     for more in (
         (),
         ("--with-from", "2024-09-21", "--with-to", "2024-09-27"),

@@ -102,6 +102,8 @@ def test_a_delta_is_never_left_out() -> None:
     assert (one.exceeded, one.most) == pytest.approx((2e-6, believed(0.02, 1 + math.log(2))))
     assert steps(found, "Day")["a year of 365"].exceeded == pytest.approx(2 * 365e-6)
     assert steps(found, "Households")["2 devices"].exceeded == pytest.approx(2e-6 * (1 + math.e))
+    people = part(found, "in people").sentences
+    assert "Of 10,000 devices it would be 0.01 an epoch; anybody at all with a chance of 0.01." in people
     assert not [each.title for each in found.parts if "shuffler" in each.title or "takes part" in each.title]
 
 
@@ -139,6 +141,17 @@ def test_the_command_draws_it() -> None:
     assert re.search(r"^after a yes +1\.099 +66\.67% +66\.67% +●$", shown.stdout, re.MULTILINE)
     assert re.search(r"^by the classical bounds +1\.099 +13\.33% +120\.00% +─+●─+$", shown.stdout, re.MULTILINE)
     assert "mixed with those of 1,000 devices" in shown.stdout
+
+
+def test_what_is_huge_is_drawn_too(tmp_path: Path) -> None:
+    """A year of hours at a large epsilon and a part without a picture; a bound that says nothing has no row."""
+    file = tmp_path / "metrics.toml"
+    file.write_text(HEAD.replace("1d", "1h").replace("budget]\nepoch = 10", "budget]\nepoch = 40") + VECTOR)
+    assert "What the delta could be in people\n\nAt its worst" in told("explain", file, "update").stdout
+    file.write_text(HEAD.replace("1d", "1h").replace("epoch = 10", "epoch = 40") + THEME.replace('"ln 3"', "30"))
+    shown = told("explain", file, "theme").stdout
+    assert re.search(r"^a year of 8,760 +262,800 +0\.00% +100\.00% ", shown, re.MULTILINE)
+    assert "classical bounds  " not in shown
 
 
 def test_a_whole_collection_in_short(tmp_path: Path) -> None:

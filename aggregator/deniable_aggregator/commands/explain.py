@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
         default=0.02,
         help="what was held the chance of an answer before, such as 2%% or 0.02",
     )
-    parser.add_argument("--devices", type=positive, help="how many reports a shuffler would mix, if there were one")
+    parser.add_argument("--devices", type=positive, help="how many there are, of which a shuffler would mix reports")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 

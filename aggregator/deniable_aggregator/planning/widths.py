@@ -70,7 +70,7 @@ _FEWEST, _ANSWERS, _SURE = 8, 200, 0.01
 """So many answers are drawn at the least, and at the most unless said: until each half is known to such a part."""
 _SIMULATED = 4_000_000
 """At the most, and in fewer answers, so many devices are simulated."""
-_LOOKED_AT = 20_000
+_LOOKED_AT = 200_000
 """Devices that say what a fleet has."""
 _WORD = "elephant"
 """A word that is asked for, of eight letters: nobody has it."""

@@ -27,6 +27,7 @@ from deniable_aggregator.accounting import (
     belief,
     beliefs,
     dummied,
+    exposed,
     group,
     sampled,
     shuffled,
@@ -56,6 +57,8 @@ _WEEK = 7
 _SLACK = 1e-6
 """The delta of what is promised but for a chance."""
 _TWICE = math.log(2)
+_VACUOUS = 10
+"""From this on a bound on a chance is not worth a row."""
 
 
 class Step(NamedTuple):
@@ -100,15 +103,18 @@ class Explanation(NamedTuple):
 def explained(
     collection: Collection, metric: Metric, year: int, prior: float = RARE, devices: int | None = None
 ) -> Explanation:
-    """A metric explained; `year` is how many epochs one has, `devices` how many reports a shuffler would mix."""
+    """A metric explained; `year` is how many epochs one has, `devices` how many there are."""
     parts = [
         _report(collection, metric, prior),
         _time(collection, metric, year, prior),
         _households(metric, prior),
         _whoever(collection, metric, year, prior),
     ]
-    if not metric.kind.delta:
-        parts += [_mixed(metric, prior, FLEETS if devices is None else (devices,)), _secret(metric, prior)]
+    fleets = FLEETS if devices is None else (devices,)
+    if metric.kind.delta:
+        parts.append(_exposed(float(metric.kind.delta), fleets))
+    else:
+        parts += [_mixed(metric, prior, fleets), _secret(metric, prior)]
     return Explanation(metric.name, metric.description, prior, tuple(parts))
 
 
@@ -136,7 +142,7 @@ def _report(collection: Collection, metric: Metric, prior: float) -> Part:
     bounds = belief(prior, float(once(metric)))
     steps = [Step("before", 0.0, 0.0, prior, prior), *_exactly(metric, prior)]
     steps.append(_step("after any report at all", _one(metric), prior))
-    if not metric.kind.delta:
+    if not metric.kind.delta and bounds.loose_most < _VACUOUS:
         steps.append(Step("by the classical bounds", float(once(metric)), 0.0, bounds.loose_least, bounds.loose_most))
     told = reveals(metric, collection.about(metric), prior)
     if not all(mechanism.hides_all for mechanism in metric.mechanisms):
@@ -246,6 +252,21 @@ def _mixed(metric: Metric, prior: float, fleets: tuple[int, ...]) -> Part:
         "This is for one epoch, and adds up over more of them.",
     )
     return Part("If a trusted shuffler stood between", sentences, tuple(steps))
+
+
+def _exposed(delta: float, fleets: tuple[int, ...]) -> Part:
+    """What a delta is in people."""
+    sentences = [
+        "At its worst a delta gives away a device's whole answer, with that chance.",
+        "Noise does not use it so badly, but the promise would let it.",
+    ]
+    for devices in fleets:
+        found = exposed(delta, devices)
+        sentences.append(
+            f"Of {devices:,} devices it would be {found.expected:.2g} an epoch; anybody at all with a chance of "
+            f"{found.chance:.2g}."
+        )
+    return Part("What the delta could be in people", tuple(sentences), ())
 
 
 def _secret(metric: Metric, prior: float) -> Part:

@@ -143,9 +143,9 @@ def explanation(found: Explanation, formulas: Sequence[str]) -> str:
     """An explanation: of each part the words and then the picture, the formulas last."""
     lines = [f"{found.name}: {found.question}"]
     for part in found.parts:
-        lines += [f"\n{part.title}\n", fill(" ".join(part.sentences), _WORDS), ""]
-        rows = [_step(step, found.prior) for step in part.steps]
-        lines.append(table(_STEPS, rows, (False, True, True, True, True, False)))
+        lines += [f"\n{part.title}\n", fill(" ".join(part.sentences), _WORDS)]
+        if rows := [_step(step, found.prior) for step in part.steps]:
+            lines += ["", table(_STEPS, rows, (False, True, True, True, True, False))]
     told = (fill(formula, _WORDS, initial_indent="- ", subsequent_indent="  ") for formula in formulas)
     return "\n".join([*lines, "\nFormulas\n", *told])
 
@@ -154,7 +154,11 @@ def _step(step: Step, prior: float) -> tuple[str, ...]:
     """A line; where the prior is not left possible, the dot is what it becomes."""
     return (
         step.what,
-        "no limit" if step.epsilon is None else f"{step.epsilon:.4g}",
+        "no limit"
+        if step.epsilon is None
+        else f"{step.epsilon:,.0f}"
+        if step.epsilon >= 1000
+        else f"{step.epsilon:.4g}",
         f"{step.exceeded:.1g}" if step.exceeded else "",
         digits.text(step.least, Measure.SHARE, 2),
         digits.text(step.most, Measure.SHARE, 2),

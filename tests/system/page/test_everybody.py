@@ -97,9 +97,13 @@ def test_a_page_prints_with_every_chart_in_light_colours_as_wide_as_paper(page: 
     for chart, drawn in page.locator(".chart").evaluate_all(widths):
         assert 300 < drawn <= chart <= 672 < screen[0][0]
     page.emulate_media(media="print", color_scheme="dark")
-    for hidden in (".choices", ".top-end", ".actions", "details:not([open])"):
+    for hidden in (".choices input", ".top-end", ".actions", "details:not([open])"):
         expect(page.locator(hidden).first).to_be_hidden()
-    expect(page.locator("section[aria-labelledby=answer-head]")).to_be_visible()
+    for kept in (
+        "section[aria-labelledby=answer-head]",
+        "#choice-confidence",
+    ):  # what was asked is part of the answer
+        expect(page.locator(kept)).to_be_visible()
     page.emulate_media(media="screen", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -41,15 +41,12 @@ function place(key, label, height, make, className = "chart") {
     drawn.add(element);
     const Plotly = await plotly();
     const { traces, layout, still } = make();
-    const width = onPaper() ? element.clientWidth : undefined; // nobody resizes what is printed
-    await Plotly.react(element, traces, { ...base(height), width, autosize: !width, ...layout }, { ...QUIET, staticPlot: still });
+    await Plotly.react(element, traces, { ...base(height), ...layout }, { ...QUIET, staticPlot: still });
   };
   if (drawn.has(element)) element.draw();
   else seen.observe(element);
   return element;
 }
-
-const onPaper = () => document.documentElement.classList.contains("on-paper");
 
 // Every chart that the page has.
 export function drawAll() {
@@ -59,6 +56,7 @@ export function drawAll() {
 function base(height) {
   return {
     height,
+    autosize: true, // as wide as its place is now: paper is narrower
     margin: { l: 8, r: 12, t: 8, b: 32 },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
