@@ -313,16 +313,18 @@ class Listed:
         return value, np.clip(value - below, 0, 1), np.clip(value + above, 0, 1)
 
     def together(self, confidence: float, noise_only: bool) -> tuple[float, float, float]:
-        """The share of devices that have one of the words that are found, and its interval: errors of words are
-        independent but for what shares that are sampled take from each other, so that their reaches add up as squares
-        (Zou and Donner, 2008)."""
-        value, low, high = self.chosen(confidence, noise_only)
-        middle, down, up = (
-            float(value.sum()),
-            float(np.hypot.reduce(value - low)),
-            float(np.hypot.reduce(high - value)),
-        )
-        return middle, max(middle - down, 0.0), min(middle + up, 1.0)
+        """The share of devices that have one of the words that are found, and its interval.
+
+        Errors of words are independent but for what is sampled of a whole, so their reaches add up as squares (Zou
+        and Donner, 2008). The plain shares of words that were searched are too large on average, those that know it
+        too small, as their errors are not even: it goes up from one sum, down from the other; the value is between.
+        """
+        value, low, _ = self.chosen(confidence, noise_only)
+        plain = self.solved[: len(value)]
+        errors = np.hypot(self._errors(np.clip(plain, 0, 1), noise_only), self.doubt)
+        up = NormalDist().inv_cdf((1 + confidence) / 2) * float(np.hypot.reduce(errors))
+        down, middle = float(np.hypot.reduce(value - low)), float(plain.sum() + value.sum()) / 2
+        return middle, max(float(value.sum()) - down, 0.0), min(float(plain.sum()) + up, 1.0)
 
     def _solved(self, raw: _Floats, level: float, noise_only: bool) -> _Floats:
         """The shares under which a count as high has this chance (its logarithm), among those that are found."""
