@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 __all__ = ["Line", "drawn"]
 
-_WIDE, _HIGH, _LEFT, _TOP = 250, 210, 56, 56
+_WIDE, _HIGH, _LEFT, _TOP = 250, 210, 56, 30
 _GAP, _ROW = 22, 58
 _STYLES = {
     "naive Bayes, each device": ("#d55e00", ""),
@@ -94,8 +94,7 @@ def _panel(
         yield _text(across(power), top + _HIGH + 16, f"{10**power:,}", "middle")
     yield _text(left + _WIDE / 2, top + _HIGH + 32, "devices", "middle")
     for line in lines:
-        name = f"{line.model}, {line.noise}"
-        colour, dashes = _STYLES[name] if line.noise else (_GREY, "")
+        colour, dashes = _STYLES[f"{line.model}, {line.noise or 'each device'}"]
         dots = [(across(log), down(told)) for log, told in zip(logs, line.told, strict=True) if told is not None]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in dots)
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""

@@ -140,8 +140,9 @@ are remembered and randomised once more at the same epsilon.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held, and its worst row (each in fewer samples).
 
-Numbers, counts and ordinals of 300 devices (not by one bit) were measured again since means hold for every population;
-their width over that of the former rule is the earlier ratio, times how much wider they have become. Others stand.
+Numbers, counts and ordinals of 300 devices (not by one bit) were measured again since means hold for every
+population; their width over that of the former rule is the earlier ratio, times how much wider they have become.
+Others stand.
 """
 
 

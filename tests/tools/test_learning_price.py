@@ -28,7 +28,12 @@ def test_the_picture_is_that_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "way", [way for way in WAYS if way.data == "breast cancer"], ids=lambda way: f"{way.model}, {way.noise or 'none'}"
+    "way",
+    [
+        pytest.param(way, marks=[pytest.mark.deep] * (way.noise == "each device"), id=f"{way.model}, {way.noise}")
+        for way in WAYS
+        if way.data == "breast cancer"
+    ],
 )
 def test_figures_are_those_of_the_tool(way: Way) -> None:
     """One of each way: the same seeds, and half a point for another machine's last digits."""

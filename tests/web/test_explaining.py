@@ -168,8 +168,9 @@ def test_a_whole_collection_in_short(tmp_path: Path) -> None:
     assert together(memory, 365).parts[-1].steps[1].epsilon == pytest.approx(2 * math.log(3))
 
 
-def test_the_page_shows_what_the_command_shows() -> None:
-    """Every block of docs/explaining.md is in it, line by line."""
+def test_the_page_shows_what_the_command_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every block of docs/explaining.md is in it, line by line, on a terminal that is wide enough."""
+    monkeypatch.setenv("COLUMNS", "120")
     page = (ROOT / "docs" / "explaining.md").read_text(encoding="utf-8")
     command, *blocks = re.findall(r"^```(?:sh|text)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) > 3
