@@ -38,10 +38,9 @@ def test_every_kind_has_widths() -> None:
     collection = Collection.loads(start("own", list(KINDS), "own.toml"))
     assert {metric.kind.name for metric in collection.metrics.values()} == set(KINDS) == set(QUESTIONS)
     for metric in collection.metrics.values():
-        if metric.kind.name not in {"vector", "text"}:
-            found = widths(metric, 1_000, answers=2)
-            assert found, metric.name
-            assert all(0 < own.half <= own.whole / 2 + 1e-9 for own in found if not own.open), metric.name
+        found = widths(metric, 1_000, answers=2)
+        assert found, metric.name
+        assert all(0 < own.half <= own.whole / 2 + 1e-9 for own in found if not own.open), metric.name
 
 
 def test_totals_grow_with_the_devices_and_means_are_told_in_their_unit() -> None:
