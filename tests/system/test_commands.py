@@ -113,6 +113,7 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
         try:
             assert demo.stdout
             line = next(line for line in demo.stdout if "The page is at" in line)
+            assert next(demo.stdout).strip() in {f"{name} estimates --watch" for name in ("deniable", COMMAND)}
             page = line.split(" at ")[1].split(",")[0].rstrip("/")
             assert 'data-demo="true"' in fetched(page)
             asked = f"{page}/api/v1/collections/editor"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -91,10 +92,11 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
 
 def _invite(endpoint: str, site: Site | None) -> None:
     """Say where things are, and open the page where there is somebody to look at it."""
+    command = "deniable" if shutil.which("deniable") else sys.argv[0]  # as somebody can type it here
     page = f"The page is at {site.url}, and its fleet keeps reporting. " if site else ""
     print(  # noqa: T201
         f"\n{page}Serving on {endpoint}; ask it yourself, in another terminal:\n"
-        "    .venv/bin/deniable estimates --watch\nCtrl-C ends the demo.",
+        f"    {command} estimates --watch\nCtrl-C ends the demo.",
         flush=True,
     )
     screen = sys.platform in {"darwin", "win32"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))

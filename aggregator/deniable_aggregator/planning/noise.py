@@ -70,8 +70,8 @@ def _noisy(metric: Metric, expected: Sequence[Width], devices: int) -> Iterator[
     part = worst.half / worst.whole
     if 2 * part >= _WHITE:
         yield (
-            f"{metric.name}: white noise: of {devices:,} devices its {worst.heading.name} are known to half of what "
-            "is possible, which is nothing; take a larger epsilon, more devices or longer epochs"
+            f"{metric.name}: white noise: of {devices:,} devices nothing is told, as an interval ({worst.where.key}) "
+            f"is expected to be {2 * part:.0%} of what is possible; take a larger epsilon, or ask more devices"
         )
     elif worst.heading.measure is Measure.SHARE and len(known) > _CROWDED < 2 * part * len(known):
         yield (

@@ -43,6 +43,7 @@ from deniable.kinds import (
 from deniable.mechanisms import Mechanism
 from deniable.payload import Integer
 from deniable_aggregator.answers import (
+    CANDIDATES,
     Estimate,
     Heading,
     Measure,
@@ -54,6 +55,7 @@ from deniable_aggregator.answers import (
     truth,
     values_vary,
 )
+from deniable_aggregator.answers.text import LONG
 from deniable_aggregator.estimators import Frequencies, Means, Target, frequencies, means, ranks
 from deniable_aggregator.planning.population import Population, evenly, spread
 from deniable_aggregator.planning.simulate import encodings, simulate
@@ -147,10 +149,10 @@ def _places() -> NDArray[np.float64]:
 def _of_words(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
     """As if all devices had been asked about one word: how many are too long, and one that nobody has."""
     found = frequencies(metric.columns[0].mechanism, _nothing(metric))
-    known, (_, long, other) = truth(metric, values), headings(metric)
-    rows = (RowId(long.name, long.name), long), (RowId(other.name, _WORD), other)
+    known, series = truth(metric, values), {own.name: own for own in headings(metric)}
     return [
-        Width(where, own, _counted(found, asked.devices, known[where], asked.confidence), 1.0) for where, own in rows
+        Width(where, series[where.series], _counted(found, asked.devices, known[where], asked.confidence), 1.0)
+        for where in (RowId(LONG, LONG), RowId(CANDIDATES, _WORD))
     ]
 
 
