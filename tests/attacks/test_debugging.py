@@ -83,7 +83,7 @@ def test_a_no_that_is_said_while_it_runs_is_heeded(tmp_path: Path) -> None:
         assert main([str(state), "consent", "withheld"]) == 0
         device.record("minutes", 31415)
         device.record("dark", "31415")
-        device.flush(PATIENCE)
+        assert not device.flush(PATIENCE), "at once, and it was not shown"
         assert len(view.showings) == 1
         assert device.consent is Consent.WITHHELD
         assert main([str(state), "consent", "granted"]) == 0

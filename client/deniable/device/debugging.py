@@ -145,6 +145,7 @@ class DebugSender(Sender):
         segment, consent = self._keeper.segment, self._keeper.heed(connection)
         if consent is Consent.WITHHELD:
             self._mistakes.clear()
+            self._shown = self._keeper.moved  # it is erased: nobody waits for it to be shown
         if segment is None or consent is not Consent.GRANTED:
             return None
         outbox.clear(connection)  # what an epoch's end has queued
