@@ -9,8 +9,6 @@ words:
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from itertools import islice
 
 import numpy as np
@@ -20,7 +18,7 @@ from tools.samples import endless
 
 from deniable import Collection
 from deniable.kinds.tree import BETWEEN
-from deniable_aggregator.answers import answer
+from deniable_aggregator.answers import SHARES, RowId, answer, truth
 from deniable_aggregator.answers.tree import whole_numbers
 
 __all__ = ["errors", "routes"]
@@ -53,24 +51,16 @@ def routes(epsilon: float) -> Case:
 
 def errors(case: Case, reports: int, draws: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """The mean squared error of a node's share: for every draw and level, raw and whole."""
-    truth = _truth(case.fleet)
+    devices = [path for path, often in zip(case.fleet.values, case.fleet.devices, strict=True) for _ in range(often)]
+    known = truth(case.metric, devices)
     found = []
     for counters in islice(endless(case, reports, generator), draws):
         estimated = answer(case.metric, counters, 0.95)
         whole = whole_numbers(estimated)
         levels: dict[int, list[tuple[float, float]]] = {}
         for row in estimated.series[0].rows:
-            missed = row.value - truth[row.key], whole[row.key] / reports - truth[row.key]
+            true = known[RowId(SHARES, row.key)]
+            missed = row.value - true, whole[row.key] / reports - true
             levels.setdefault(row.key.count(BETWEEN), []).append(missed)
         found.append([np.mean(np.square(levels[level]), axis=0) for level in sorted(levels)])
     return np.array(found)
-
-
-def _truth(fleet: Fleet) -> Mapping[str, float]:
-    """The share of devices at every node or below it."""
-    counted: Counter[str] = Counter()
-    for path, devices in zip(fleet.values, fleet.devices, strict=True):
-        names = path.split(BETWEEN)
-        for end in range(1, len(names) + 1):
-            counted[BETWEEN.join(names[:end])] += devices
-    return {node: devices / sum(fleet.devices) for node, devices in counted.items()}

@@ -126,8 +126,9 @@ INTRODUCTION = f"""\
 
 Made by `.venv/bin/python -m tools.window_coverage`. The same devices report in every epoch and keep their values: in
 7, 30 and 90 epochs all of them every day, and in 30 epochs on and off (30% of the devices every day, 40% in six of
-ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts. Of texts it is
-words that are asked for, at epsilon 1 in {_EPOCHS_OF_WORDS} epochs at the most; of joints cells and marginals.
+ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts. Of joints
+it is cells and marginals; texts are not in the table (`--metrics text` measures words that are asked for, at epsilon
+1 in {_EPOCHS_OF_WORDS} epochs at the most).
 
 *Fresh* answers are randomised anew in every epoch, *remembered* ones are sent as they are remembered, *renewed* ones
 are remembered and randomised once more at the same epsilon.

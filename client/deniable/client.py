@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
@@ -98,11 +99,12 @@ class Client:
         self._say = self._mistakes.say
         self._closed = False
         self._orphan = False
-        make: type[Sender] = Sender
+        make: Callable[..., Sender] = Sender
         if self._debug:
             from deniable.device import debugging
 
-            make, (given, unread), state = debugging.DebugSender, debugging.agreed(state, given), None
+            make = partial(debugging.DebugSender, partial(debugging.agreed, state, allowed))
+            (given, unread), state = debugging.agreed(state, given), None
             self._say(unread)
             self._say(DEBUGGING)
         self._state = State(state, settings.clock, self._say)

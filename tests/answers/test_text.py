@@ -8,7 +8,8 @@ import pytest
 from deniable.kinds import Text
 from deniable_aggregator.analysis.comparison import against, compared
 from deniable_aggregator.analysis.weighting import weighted
-from deniable_aggregator.answers import CANDIDATES, SHARES, Keys, RowId, answer
+from deniable_aggregator.answers import CANDIDATES, SHARES, Keys, RowId, answer, truth
+from deniable_aggregator.answers.text import FOUND, LONG
 from deniable_aggregator.planning.simulate import simulate
 from support.asked import asked
 
@@ -90,3 +91,12 @@ def test_words_that_are_found_in_any_stratum_are_weighted() -> None:
     shares = {row.key: row for row in found.series[0].rows}
     for word, share in {"hello": 0.1 + 0.9 * 0.2, "other": 0.9 * 0.8}.items():
         assert shares[word].low < share < shares[word].high
+
+
+def test_devices_do_not_say_which_words_are_found() -> None:
+    """So how many have one of them has no truth, and words have theirs."""
+    known = truth(asked("text", "max_bytes = 8\nepsilon = 4"), ["rust", "python", "python", "x" * 20])
+    assert known[RowId(CANDIDATES, "python")] == 0.5
+    assert known[RowId(SHARES, "go")] == 0
+    assert known[RowId(LONG, LONG)] == 0.25
+    assert RowId(FOUND, "any found word") not in known

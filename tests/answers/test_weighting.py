@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from functools import partial
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tools.fleets import Case, Fleet
 from tools.window_samples import Sampler, asked
 
-from deniable_aggregator.analysis.catalog import NotKnownError
-from deniable_aggregator.analysis.weighting import checked, weighted
+from deniable import Collection
+from deniable_aggregator.analysis.catalog import Catalog, NotKnownError
+from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.analysis.question import Query
+from deniable_aggregator.analysis.weighting import checked, weighted, weighted_answers
 from deniable_aggregator.analysis.windows import windowed
-from deniable_aggregator.answers import Target
+from deniable_aggregator.answers import RowId, Target
+from deniable_aggregator.planning.simulate import simulate
+from support.collection_files import head, metric
+from support.stored import put, stored
 
 CASES = {case.name: case for case in asked("1")}
 SAMPLES = 400
+LOADS = Collection.loads(
+    head("editor", 1.0, platform=["linux", "windows"]) + metric("load", "distribution", range=[0, 100], buckets=16)
+)
+
+
+def loads() -> list[NDArray[np.int64]]:
+    """The counters of a thousand devices."""
+    return list(simulate(LOADS.metrics["load"], [20.0] * 500 + [40.0] * 500, np.random.default_rng(1)))
 
 
 def share_of(case: Case, yes: int) -> Sampler:
@@ -66,6 +83,35 @@ def test_what_is_no_mean_over_devices_is_not_told() -> None:
     epochs = [[np.array([1_000, 100_000, 40_000_000, 0])]]
     found, _ = weighted(metric, [(0.5, epochs), (0.5, epochs)])
     assert [series.heading.name for series in found.series] == ["mean"]
+
+
+def test_a_series_without_rows_is_one_as_in_any_answer() -> None:
+    """Of ranges nobody has asked for none is told; alone too, where no row at all is weighted."""
+    own = LOADS.metrics["load"]
+    strata = [(0.5, [loads()]), (0.5, [loads()])]
+    found, _ = weighted(own, strata)
+    assert [series.heading.name for series in found.series if not series.rows] == ["shares"]
+    alone, _ = weighted(own, strata, only=["shares"])
+    assert [(series.heading.name, series.rows) for series in alone.told(["shares"], []).series] == [("shares", ())]
+
+
+def test_who_asks_for_a_row_that_is_not_weighted_is_told_so() -> None:
+    """And is not given the answer without it."""
+
+    async def ask() -> None:
+        async with stored() as store:
+            await put(store, LOADS, 20_000, {"load": loads()})
+            analyst = Analyst(Catalog([LOADS]), store)
+            asked = partial(weighted_answers, analyst, "editor", name="platform", shares={"linux": 1.0}, metric=None)
+            (found,) = await asked(Query(20_000), turn=analyst.turns.own())
+            assert found.estimate.reports == 1_000
+            for where in (RowId("quantiles", "p37.5"), RowId("shares", "above 20")):
+                with pytest.raises(
+                    ValueError, match=f"load: {where.key}, of {where.series}, is not told of weighted"
+                ):
+                    await asked(Query(20_000, asked=(where,)), turn=analyst.turns.own())
+
+    asyncio.run(ask())
 
 
 @pytest.mark.parametrize(

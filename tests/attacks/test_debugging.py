@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from deniable import Client
+from deniable import Client, Consent
+from deniable.__main__ import main
 from deniable.device.debugging import place
 from deniable_aggregator.web import DebugView
 from support.application import COLLECTION, client
-from support.debugging import at_home
+from support.debugging import at_home, viewing
 from support.endpoints import answering
 from support.recording import recording
 from support.site import Running, running
@@ -68,6 +69,32 @@ def test_debugging_and_reporting_in_turn_is_one_answer(tmp_path: Path) -> None:
         assert len(reports.requests) == 1
         assert len(shown(aggregator)) == 3
         assert aggregator.server.totals().accepted == 0
+
+
+def test_a_no_that_is_said_while_it_runs_is_heeded(tmp_path: Path) -> None:
+    """The person says it at their terminal: nothing is shown from then on, and what was recorded, or refused as a
+    mistake, is erased. A yes counts from the next start."""
+    state = tmp_path / "telemetry.db"
+    client(state, endpoint=None).close()
+    with viewing() as view, debugging(state, "127.0.0.1:1") as device:
+        device.record("minutes", 20)
+        assert device.flush(PATIENCE)
+        assert [report["recorded"] for report in view.showings[0]["reports"]] == ["20"]
+        assert main([str(state), "consent", "withheld"]) == 0
+        device.record("minutes", 31415)
+        device.record("dark", "31415")
+        device.flush(PATIENCE)
+        assert len(view.showings) == 1
+        assert device.consent is Consent.WITHHELD
+        assert main([str(state), "consent", "granted"]) == 0
+        device.record("minutes", 1)
+        device.flush(PATIENCE)
+        assert len(view.showings) == 1
+        with debugging(state, "127.0.0.1:1") as later:
+            later.record("minutes", 2)
+            assert later.flush(PATIENCE)
+        assert [report["recorded"] for report in view.showings[0]["reports"]] == ["2"]
+        assert view.showings[0]["mistakes"] == []
 
 
 def shown(aggregator: Running) -> list[dict[str, object]]:

@@ -7,6 +7,7 @@ own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -214,13 +215,49 @@ def says_so(message: Message, context: Context) -> Message:
     return Message(Error(17, f"no such salary: {SECRET}"), reply_to=message)
 
 
-@pytest.mark.parametrize("app", [fails, says_so])
-def test_an_app_that_fails_says_no_more(app: Callable[[Message, Context], Message]) -> None:
-    """Neither what it says, nor its code."""
+def of_text(message: Message, context: Context) -> Message:
+    """One whose reply is no numbers."""
+    arrays = {"weights": Array(np.array([[SECRET]])), "bias": Array(np.array(["none"]))}
+    return Message(RecordDict({"arrays": ArrayRecord(arrays)}), reply_to=message)
+
+
+@pytest.mark.parametrize("app", [fails, says_so, of_text])
+def test_an_app_that_fails_is_answered_as_an_update_of_nothing(app: Callable[[Message, Context], Message]) -> None:
+    """The reply is that of every device: neither what it says, nor its code, nor that it has failed."""
     device = Noting()
     reply = replied(app, lambda _: device, asked_in())
-    assert (reply.error.code, reply.error.reason) == (2, "the app failed")
-    assert not device.given
+    assert {name: dict(own) for name, own in reply.content.items()} == {"done": {"stored": 1}}
+    assert device.given == [("round_3", [0.0] * 4)]
+
+
+def overflows(secret: float) -> Callable[[Message, Context], Message]:
+    """An app as many are written: its logistic function has no bounds, and raises an error far below 0."""
+
+    def app(message: Message, context: Context) -> Message:
+        (sent,) = message.content.array_records.values()
+        weights = np.concatenate([each.numpy().ravel() for each in sent.values()])
+        gradient = 1 / (1 + math.exp(-float(weights[0]) * secret)) * secret
+        arrays = ArrayRecord({"weights": Array(np.full((3, 1), gradient)), "bias": Array(np.zeros(1))})
+        return Message(RecordDict({"arrays": arrays}), reply_to=message)
+
+    return app
+
+
+@pytest.mark.parametrize("weight", [-1e6, -1e3, -1.0, 0.0, 1.0, 1e3, 1e6])
+def test_no_weights_make_apps_fail_so_that_the_server_sees_what_a_device_has(weight: float) -> None:
+    """Weights under which the app fails of a device that has more than some number, and of no other: all replies are
+    alike, and all devices have paid. Where such a device was missing, and paid nothing, a server that asked again and
+    again would have had its number to any digit, without noise."""
+    replies, spent = [], []
+    for secret in (-0.9, -0.3, 0.4, 0.9):
+        device = Noting()
+        message = asked_in()
+        message.content.array_records["arrays"]["weights"] = Array(np.full((3, 1), weight))
+        reply = replied(overflows(secret), lambda _, device=device: device, message)
+        replies.append({name: dict(own) for name, own in reply.content.items()})
+        spent.append([float(charge.epsilon) for charge in device.ledger()])
+    assert replies == [{"done": {"stored": 1}}] * 4
+    assert spent == [[8.0]] * 4
 
 
 @pytest.mark.parametrize("entry", [np.nan, np.inf, 3e38])

@@ -34,13 +34,22 @@ def test_fleets_show_what_was_expected(name: str) -> None:
 
 
 def test_every_kind_has_widths() -> None:
-    """A row for each that an answer has, but for p-values and what is found: of the questions that `init` writes."""
+    """A row for each that an answer has, but for p-values and found words: of the questions that `init` writes."""
     collection = Collection.loads(start("own", list(KINDS), "own.toml"))
     assert {metric.kind.name for metric in collection.metrics.values()} == set(KINDS) == set(QUESTIONS)
     for metric in collection.metrics.values():
         found = widths(metric, 1_000, answers=2)
         assert found, metric.name
         assert all(0 < own.half <= own.whole / 2 + 1e-9 for own in found if not own.open), metric.name
+
+
+def test_a_word_is_as_certain_as_all_devices_make_it() -> None:
+    """Of a text the width of one word that is asked for, and of how many are too long, under the headings of both."""
+    long, word = widths(asked("text", "max_bytes = 8\nepsilon = 4"), 10_000)
+    assert (long.where, long.heading.name) == (("too long", "too long"), "too long")
+    assert (word.where.series, word.heading.name) == ("candidates", "candidates")
+    assert 0 < long.half < 0.05
+    assert 0 < word.half < 0.05
 
 
 def test_totals_grow_with_the_devices_and_means_are_told_in_their_unit() -> None:

@@ -36,13 +36,14 @@ def told(mechanism: Mechanism, share: float, generator: np.random.Generator) -> 
 
 @pytest.mark.parametrize("times", [0.8, 1.0, 1.3])
 def test_intervals_hold_among_words_that_are_found(times: float) -> None:
-    """Shares around the least that is found: 95% of the intervals of those found hold, where fewer ordinary ones do.
+    """Shares around the least that is found: 95% of the intervals of those found hold, where fewer ordinary ones do;
+    and that of what they cover together, where the sum of shares that know that they were searched holds in half.
 
     False alarm: 4.9 standard deviations below 94%, of so many as are found.
     """
     mechanism = asked("text", "epsilon = 2").columns[0].mechanism
     generator = np.random.default_rng(7)
-    held = plain = count = 0
+    held = plain = count = covered = fleets = 0
     for _ in range(SAMPLES):
         share = (
             times * LEAST * Cells.of(mechanism, [Frequencies(REPORTS // 16, np.zeros(1, np.int64), 1, 0)] * 16).error
@@ -53,10 +54,14 @@ def test_intervals_hold_among_words_that_are_found(times: float) -> None:
         listed = Listed(cells, found)
         _, low, high = listed.chosen(0.95, noise_only=False)
         held += int(((low <= share) & (share <= high)).sum())
+        _, least, most = listed.together(0.95, noise_only=False)
+        covered += least <= share * len(found) <= most
+        fleets += 1
         low, high = cells.frequencies(listed.rows).intervals(0.95, Target.POPULATION)
         plain += int(((low <= share) & (share <= high)).sum())
         count += len(found)
     assert count > 200
+    assert covered / fleets >= 0.94 - 4.9 * math.sqrt(0.94 * 0.06 / fleets)
     assert held / count >= 0.94 - 4.9 * math.sqrt(0.94 * 0.06 / count)
     if times < 1:
         assert plain / count < 0.9

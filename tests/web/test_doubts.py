@@ -89,17 +89,24 @@ def test_a_doubtful_epoch_is_left_out_unless_it_is_asked_for(aggregator: Running
 def test_api_and_terminal_say_which_epoch_is_doubtful(aggregator: Running, file: Path) -> None:
     """With the operator's reason; and an answer that somebody has is another one from then on."""
     url = f"{aggregator.url}/api/v1/collections/editor/overview?last=7&last_epoch={TODAY}"
-    first = ask(url)
+    first, whole = ask(url), ask(f"{url}&doubtful=true")
     doubt(aggregator, file, "2024-10-01", "--to", "2024-10-02", "--reason", "restored")
     again = ask(url, If_None_Match=first.headers["ETag"])
     assert again.status == 200
+    same = ask(f"{url}&doubtful=true", If_None_Match=whole.headers["ETag"])
+    assert same.status == 200, "its numbers are what they were, and it says more"
+    assert [own["leftOut"] for own in same.json["estimates"][0]["doubts"]] == [False, False]
     (estimate,) = again.json["estimates"]
     assert [(own["text"], own["reason"], own["leftOut"]) for own in estimate["doubts"]] == [
         ("2024-10-01", "restored", True),
         ("2024-10-02", "restored", True),
     ]
     assert len(again.json["trends"][0]["epochs"]) == 5
-    assert ask(f"{url}&doubtful=true").json["estimates"][0]["reports"] == "96000"
+    assert same.json["estimates"][0]["reports"] == "96000"
+    compared = f"{aggregator.url}/api/v1/collections/editor/comparisons?last=2&last_epoch={TODAY}"
+    (comparison,) = ask(compared).json["comparisons"]
+    assert [own["text"] for own in comparison["before"]["doubts"]] == ["2024-10-01", "2024-10-02"]
+    assert comparison["after"]["doubts"] == []
     asked = ("--endpoint", aggregator.endpoint, "--collection", "editor", "--last", "7", "--last-epoch", str(TODAY))
     assert "dark: 2024-10-01 is doubtful and left out: restored; 2024-10-02 is" in told("estimates", *asked).stdout
     shown = json.loads(told("estimates", *asked, "--doubtful", "--format", "json").stdout)

@@ -2,8 +2,7 @@
 
 words:
   moment   a day, an hour of a day, today or yesterday: it names the epoch that it is in. A day of an hourly
-  collection
-           begins with its first hour and ends with its last one
+           collection begins with its first hour and ends with its last one
   span     how long a window is: 7d, 12h, 2w, or a number of epochs such as 7
 
 Epochs are whole hours, days or weeks in Greenwich, so all of it is UTC. Weeks begin on Thursdays, as 1970 did.

@@ -18,12 +18,14 @@ from dataclasses import dataclass, replace
 from deniable import Collection, Metric
 from deniable_aggregator.answers import effort, headings, row_count, searching
 
-__all__ = ["MOST", "Price", "TooDearError", "counting", "estimating", "reading", "telling", "told"]
+__all__ = ["MOST", "MOST_COUNTERS", "Price", "TooDearError", "counting", "estimating", "reading", "telling", "told"]
 
 MOST = 500_000_000
 """The dearest question that is answered."""
 MOST_KEPT = 16_000_000
 """So many counters of a metric, added over segments, are kept at once while the epochs of a window are added up."""
+MOST_COUNTERS = 1_000_000
+"""So many counters of several metrics are told at once: each is some thirty bytes of a message, and more in JSON."""
 _CELL = 50
 """To look up a cell; most of it is the store's time."""
 _VERSION = 50
@@ -112,6 +114,11 @@ class Price:
     def check(self, most: int = MOST) -> int:
         """How much it is; a TooDearError where that is more than this."""
         price = self.counters
+        if self.raw and len(self.metrics) > 1:
+            told = sum(counting(metric) for metric in self.metrics) // _COUNTER
+            if told > MOST_COUNTERS:
+                raise TooDearError(f"there are {told:,} counters, and {MOST_COUNTERS:,} is the most at once: "
+                                   "ask for one metric at a time")  # fmt: skip
         if price <= most and self._kept(self.metrics, self._span) <= MOST_KEPT:
             return price
         fits = self._fits(most)

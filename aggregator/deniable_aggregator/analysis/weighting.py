@@ -7,8 +7,8 @@ Who reports is not always who is meant: on one platform every second device repo
 segment's shares of the population are known, each stratum is estimated by itself, and the rows are added up by these
 shares (post-stratification). A stratum's devices are others than those of the next one, so squares of reaches add up,
 by squares of shares; over several epochs a device is taken to stay in its segment. What is not a mean over devices
-(a total, a deviation) is not told. It is right as far as the shares are, and as far as within a stratum those that
-report are like those that do not.
+(a total, a deviation, a quantile) is not told, and whoever asks for a row of it is told so. It is right as far as the
+shares are, and as far as within a stratum those that report are like those that do not.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def weighted(
     others = [(share, windowed(metric, epochs, *asked, first.keys)) for share, epochs in counted[1:]]
     found = [(counted[0][0], begun), *others]
     linear = np.isfinite(values_vary(metric, first)) & np.array(
-        [own.measure is not Measure.TOTAL for own in first.headings]
+        [own.measure is not Measure.TOTAL for own in first.headings], dtype=bool
     )
     reach = np.sqrt(sum(share**2 * squares(metric, own.estimate) for share, own in found))
     low, high = ends(metric, first)
@@ -68,7 +68,7 @@ def weighted(
     given, series = iter(zip(rows, linear, strict=True)), []
     for each in first.series:
         kept = [row for row, is_mean in [next(given) for _ in each.rows] if is_mean]
-        if kept:
+        if kept or not each.rows:
             series.append(Series(each.heading, tuple(kept)))
     reports = sum(own.estimate.reports for _, own in found)
     worth = 1 / math.fsum(share**2 / own.effective for share, own in found)
@@ -97,7 +97,7 @@ async def weighted_answers(
     turn: Turn,
 ) -> list[Answer]:
     """The answers of one metric, or of all metrics, weighted by a segment; a ValueError where a stratum has no
-    reports: nothing is known of it."""
+    reports, of which nothing is known, and where rows are asked for that are not told."""
     about = analyst.catalog.collection(collection)
     strata = checked(analyst.values(collection, name), shares, name)
     if name in query.segment:
@@ -116,8 +116,14 @@ async def weighted_answers(
                 )
             counted.append((share, epochs))
         estimate, worth = weighted(each, counted, query.confidence, query.target, query.asked, query.series)
+        told = set(estimate.ids)
+        if untold := next((row for row in query.asked if row not in told), None):
+            raise ValueError(
+                f"{each.name}: {untold.key}, of {untold.series}, is not told of weighted devices: "
+                "it is no mean over devices, or nothing is known of it"
+            )
         kept, fits, counts = chosen(each, estimate, query)
         bounds = window.start, window.stop - 1
-        told = Answer(about, each, *bounds, query.segment, kept, worth, fits, counts, weighted_by=name)
-        answers.append(replace(told, place=analyst.catalog.place(about, each.name), doubts=doubts))
+        found = Answer(about, each, *bounds, query.segment, kept, worth, fits, counts, weighted_by=name)
+        answers.append(replace(found, place=analyst.catalog.place(about, each.name), doubts=doubts))
     return answers

@@ -269,7 +269,7 @@ def read(key: str) -> str:
 
 
 class _Known(Mapping[RowId, float]):
-    """The share of any word, where those of all devices are known."""
+    """The share of any word, where those of all devices are known. Which words are found devices do not say."""
 
     def __init__(self, kind: Text, values: Sequence[Any]) -> None:
         counted = Counter(values)
@@ -278,8 +278,12 @@ class _Known(Mapping[RowId, float]):
         self._long = long / len(values)
 
     def __getitem__(self, where: RowId) -> float:
+        if where.series == FOUND:  # by which words an answer has
+            raise KeyError(where)
         if where.series == LONG:
             return self._long
+        if where.series == FOUND:
+            raise KeyError(where)
         return self._shares.get(where.key, 0.0)
 
     def __iter__(self) -> Iterator[RowId]:

@@ -14,9 +14,10 @@ from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Ro
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.estimators import Target, entries
 
-__all__ = ["VectorRoom"]
+__all__ = ["MEANS", "VectorRoom"]
 
-_MEANS = "means"
+MEANS = "means"
+"""The series of a vector."""
 
 
 class VectorRoom(Room):
@@ -28,7 +29,7 @@ class VectorRoom(Room):
     def headings(self, metric: Metric) -> tuple[Heading, ...]:
         """Means; no entry of a clipped vector is beyond the clip."""
         clip = float(_kind(metric).clip)
-        return (Heading(_MEANS, Measure.QUANTITY, span=(-clip, clip)),)
+        return (Heading(MEANS, Measure.QUANTITY, span=(-clip, clip)),)
 
     def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
         """The mean of every entry."""
@@ -61,7 +62,7 @@ class VectorRoom(Room):
         """The mean of every entry, of vectors that are clipped."""
         kind = _kind(metric)
         means = np.mean([kind.clipped(value) for value in values], axis=0).tolist()
-        return {RowId(_MEANS, str(number)): mean for number, mean in enumerate(means)}
+        return {RowId(MEANS, str(number)): mean for number, mean in enumerate(means)}
 
 
 def _kind(metric: Metric) -> Vector:

@@ -109,15 +109,14 @@ async def _act(options: Any, store: Store, versions: list[Collection], wanted: l
     known = await store.doubts.all()
     if options.reason:
         _check_there(wanted, known)
-        await store.doubts.put(wanted, Doubt(options.reason))
+        await store.doubts.put(dict.fromkeys(wanted, Doubt(options.reason)))
     elif options.withdraw:
         _check_doubted(wanted, known, "is not doubted")
         _check_there(wanted, known)
         await store.doubts.withdraw(wanted)
     elif options.remove:
         _check_doubted(wanted, known, "is not doubted: doubt it first, and look at what is answered without it")
-        for own in wanted:
-            await store.doubts.put([own], known[own]._replace(removed=True))
+        await store.doubts.put({own: known[own]._replace(removed=True) for own in wanted})
         print(f"{await _erase(store, versions, wanted):,} keys of counters are erased")
     for own, doubt in sorted((await store.doubts.all()).items()):
         if own[:2] == (versions[0].name, versions[0].epoch_seconds):

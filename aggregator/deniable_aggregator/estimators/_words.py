@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -147,7 +147,7 @@ def discovered(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> 
     if cells.all < _FEWEST:
         return []
     search = _Search(cells, code, is_word)
-    for height in (*search.passes(), 0.0):
+    for height in (*passes(search.scores), 0.0):
         search.at(height, 1)
     count = 1
     while (now := _power(len(search.found))) > count:
@@ -163,7 +163,7 @@ def frequent(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> li
     if cells.all < _FEWEST:
         return []
     search = _Search(cells, code, is_word, _FREQUENT_PATHS, _FREQUENT_WORK)
-    for height in (*search.passes(_FREQUENT, _FREQUENT_PASSES), _FREQUENT):
+    for height in (*passes(search.scores, _FREQUENT, _FREQUENT_PASSES), _FREQUENT):
         search.at(height, 1)
     return found_of(search.found)
 
@@ -198,8 +198,7 @@ class _Search:
     ) -> None:
         self._cells, self._code, self._is_word = cells, code, is_word
         self._most_paths, self._most_work = most_paths, most_work
-        self._scores = cells.scores()
-        self.passes = partial(passes, self._scores.copy())
+        self.scores = cells.scores()
         self._work = 0
         self.found: dict[str, Imprint] = {}
 
@@ -211,7 +210,7 @@ class _Search:
             wanted = higher >= least and (not frames or frame in frames)
             if wanted and higher * self._cells.error < 1 and self._work < self._most_work:
                 parts = self._cells.parts.tolist()
-                blocks, work = searched(self._code, frame, higher, self._scores, parts, self._most_paths)
+                blocks, work = searched(self._code, frame, higher, self.scores, parts, self._most_paths)
                 self._work += work
                 self._take(frame, blocks, higher, count)
 
@@ -223,12 +222,12 @@ class _Search:
         for word in sorted(rows, key=lambda each: -self._height(rows[each])):
             stands, length = self._height(rows[word]), imprints[word].length
             if stands >= height and self._chance(stands) <= FALSE * count * 2.0**-length:
-                self._scores[np.arange(GROUPS), rows[word]] -= stands * self._cells.parts
+                self.scores[np.arange(GROUPS), rows[word]] -= stands * self._cells.parts
                 if self._is_word(word):  # what only fakes have is taken from others too, and not told
                     self.found[word] = imprints[word]
 
     def _height(self, row: _Places) -> float:
-        return float(self._scores[np.arange(GROUPS), row].sum())
+        return float(self.scores[np.arange(GROUPS), row].sum())
 
     def _chance(self, height: float) -> float:
         """That a word stands out as high where no device has it."""
@@ -313,16 +312,18 @@ class Listed:
         return value, np.clip(value - below, 0, 1), np.clip(value + above, 0, 1)
 
     def together(self, confidence: float, noise_only: bool) -> tuple[float, float, float]:
-        """The share of devices that have one of the words that are found, and its interval: errors of words are
-        independent but for what shares that are sampled take from each other, so that their reaches add up as squares
-        (Zou and Donner, 2008)."""
-        value, low, high = self.chosen(confidence, noise_only)
-        middle, down, up = (
-            float(value.sum()),
-            float(np.hypot.reduce(value - low)),
-            float(np.hypot.reduce(high - value)),
-        )
-        return middle, max(middle - down, 0.0), min(middle + up, 1.0)
+        """The share of devices that have one of the words that are found, and its interval.
+
+        Errors of words are independent but for what is sampled of a whole, so their reaches add up as squares (Zou
+        and Donner, 2008). The plain shares of words that were searched are too large on average, those that know it
+        too small, as their errors are not even: it goes up from one sum, down from the other; the value is between.
+        """
+        value, low, _ = self.chosen(confidence, noise_only)
+        plain = self.solved[: len(value)]
+        errors = np.hypot(self._errors(np.clip(plain, 0, 1), noise_only), self.doubt)
+        up = NormalDist().inv_cdf((1 + confidence) / 2) * float(np.hypot.reduce(errors))
+        down, middle = float(np.hypot.reduce(value - low)), float(plain.sum() + value.sum()) / 2
+        return middle, max(float(value.sum()) - down, 0.0), min(float(plain.sum()) + up, 1.0)
 
     def _solved(self, raw: _Floats, level: float, noise_only: bool) -> _Floats:
         """The shares under which a count as high has this chance (its logarithm), among those that are found."""

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.answers import Estimate
+from deniable_aggregator.answers.vector import MEANS
 
 __all__ = ["Step"]
 
-_SERIES = "means"
 _LEAST_CONFIDENCE = 0.8
 """From this on a sum of squares is least certain where it has one part: Székely and Bakirov, 2003, have 0.785."""
 
@@ -43,7 +43,7 @@ class Step:
         A ValueError where it is another answer, or where too few have answered to say how sure it is.
         """
         told = answer.to_dicts() if isinstance(answer, Estimate) else list(answer)
-        rows = [row for row in told if row["series"] == _SERIES]
+        rows = [row for row in told if row["series"] == MEANS]
         metrics = sorted({row["metric"] for row in told})
         if not rows or [row["key"] for row in rows] != [str(number) for number in range(len(told))]:
             raise ValueError(f"a step is one answer to one vector metric, not {', '.join(metrics) or 'no rows'}")

@@ -47,8 +47,8 @@ _ARRAYS, _CONFIG, _DONE = "arrays", "config", "done"
 """Records of messages."""
 _ROUND, _NORM, _STORED = "server-round", "norm", "stored"
 """What is in them; the first is Flower's own word."""
-_REFUSED, _FAILED = 6, 2
-"""Flower's codes of errors: what a mod needs is not there, and the app has failed."""
+_REFUSED = 6
+"""Flower's code of an error: what a mod needs is not there."""
 _LARGEST = 1e300
 
 _Next = Callable[[Message, Context], Message]
@@ -80,25 +80,28 @@ class AnsweringMod:
         (sent,) = records.values()
         before = flat(sent)
         try:
-            reply = call_next(message, context)
-        except Exception:  # noqa: BLE001 - Flower would send what it says
-            _log.exception("the app failed; the server is told no more than that")
-            return Message(Error(_FAILED, "the app failed"), reply_to=message)
-        if reply.has_error():
-            return Message(Error(_FAILED, "the app failed"), reply_to=message)
+            after = _after(before, call_next(message, context))
+        except Exception:  # noqa: BLE001 - whether it fails is the device's own, and what it says, too
+            _log.exception("the app failed: its update counts as nothing, and the server is not told")
+            after = before
         client = self._client(context)
-        client.record(self._metric.format(number), _update(before, reply, norm))
+        client.record(self._metric.format(number), _update(before, after, norm))
         done = MetricRecord({_STORED: int(client.flush(self._timeout))})
         return Message(RecordDict({_DONE: done}), reply_to=message)
 
 
-def _update(before: NDArray[np.float64], reply: Message, norm: float) -> list[float]:
-    """What an app has added to the weights, over the norm. What is no update is one of nothing: that a device has
-    none would tell something of it."""
+def _after(before: NDArray[np.float64], reply: Message) -> NDArray[np.float64]:
+    """The weights of an app's reply; where it has none, those that it was sent."""
+    if reply.has_error():
+        raise RuntimeError(reply.error.reason)
     records = list(reply.content.array_records.values())
     after = flat(records[0]) if len(records) == 1 else before
-    if after.shape != before.shape:
-        after = before
+    return after if after.shape == before.shape else before
+
+
+def _update(before: NDArray[np.float64], after: NDArray[np.float64], norm: float) -> list[float]:
+    """What an app has added to the weights, over the norm. What is no update is one of nothing, and so is that of an
+    app that has failed: that a device has none would tell something of it, and nothing would be charged for that."""
     with np.errstate(all="ignore"):
         update = (after - before) / norm
         known = bool((np.abs(update) <= _LARGEST).all())  # False of what is no number, too

@@ -149,9 +149,9 @@ def _places() -> NDArray[np.float64]:
 def _of_words(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
     """As if all devices had been asked about one word: how many are too long, and one that nobody has."""
     found = frequencies(metric.columns[0].mechanism, _nothing(metric))
-    known, told = truth(metric, values), {own.name: own for own in headings(metric)}
+    known, series = truth(metric, values), {own.name: own for own in headings(metric)}
     return [
-        Width(where, told[where.series], _counted(found, asked.devices, known[where], asked.confidence), 1.0)
+        Width(where, series[where.series], _counted(found, asked.devices, known[where], asked.confidence), 1.0)
         for where in (RowId(LONG, LONG), RowId(CANDIDATES, _WORD))
     ]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from deniable_aggregator.store.errors import StoreError
-from deniable_aggregator.store.keys import DOUBTS_KEY, CounterKey, counts_name
+from deniable_aggregator.store.keys import DOUBTS_KEY
 from deniable_aggregator.store.servers import Places
 
 __all__ = ["MOST_DOUBTS", "MOST_REASON", "Doubt", "Doubted", "Doubts"]
@@ -24,7 +24,6 @@ MOST_DOUBTS = 4000
 """So many epochs can be doubted: doubts are read with every question."""
 MOST_REASON = 300
 """So many characters a reason has at most."""
-_REMOVED_AT_ONCE = 512
 
 
 class Doubted(NamedTuple):
@@ -56,29 +55,19 @@ class Doubts:
         fields = zip(pairs[::2], pairs[1::2], strict=True)
         return {_doubted(field): Doubt(**json.loads(value)) for field, value in fields}
 
-    async def put(self, doubted: Iterable[Doubted], doubt: Doubt) -> None:
-        """Doubt epochs; a ValueError where the reason is none, a StoreError where there are too many."""
-        if not 1 <= len(doubt.reason) <= MOST_REASON or not doubt.reason.isprintable():
+    async def put(self, doubts: Mapping[Doubted, Doubt]) -> None:
+        """Doubt epochs, all of them or none; a ValueError where a reason is none, a StoreError where there are too
+        many."""
+        if not all(1 <= len(doubt.reason) <= MOST_REASON and doubt.reason.isprintable() for doubt in doubts.values()):
             raise ValueError(f"a reason is one line of 1 to {MOST_REASON} characters")
-        wanted = list(doubted)
-        if len({*wanted, *await self.all()}) > MOST_DOUBTS:
+        if len({*doubts, *await self.all()}) > MOST_DOUBTS:
             raise StoreError(f"{MOST_DOUBTS} epochs are doubted at most: withdraw what is no longer doubted")
-        said = json.dumps(doubt._asdict())
-        pairs = [part for own in wanted for part in (_field(own), said)]
+        pairs = [part for own, doubt in doubts.items() for part in (_field(own), json.dumps(doubt._asdict()))]
         await self._servers.ask(DOUBTS_KEY, ("HSET", DOUBTS_KEY, *pairs))
 
     async def withdraw(self, doubted: Iterable[Doubted]) -> None:
         """Say nothing of epochs any more."""
         await self._servers.ask(DOUBTS_KEY, ("HDEL", DOUBTS_KEY, *map(_field, doubted)))
-
-    async def erase(self, shard: int, keys: Iterable[CounterKey]) -> int:
-        """Erase a shard's counters; how many there were."""
-        names, gone = [counts_name(shard, key) for key in keys], 0
-        for start in range(0, len(names), _REMOVED_AT_ONCE):
-            some = names[start : start + _REMOVED_AT_ONCE]
-            (erased,) = await self._servers.ask(some[0], ("UNLINK", *some))
-            gone += int(erased)
-        return gone
 
 
 def _field(own: Doubted) -> bytes:

@@ -45,7 +45,7 @@ ID_BYTES = 16
 T = TypeVar("T")
 
 _IN_MEMORY = Durability()
-_READ_AT_ONCE = 512
+_KEYS_AT_ONCE = 512
 _PROBED = 16
 """So many shards do not all happen to be in the same third of a cluster."""
 _MOST_INCREMENTS = 10_000
@@ -137,8 +137,7 @@ class Store:
 
     async def erase(self, keys: Sequence[CounterKey]) -> int:
         """Erase counters, what waits to be folded into them included; how many keys there were."""
-        await self._of_all_shards(self.fold)
-        return sum(await self._of_all_shards(lambda shard: self.doubts.erase(shard, keys)))
+        return sum(await self._of_all_shards(partial(self._erase, keys)))
 
     async def _probe(self) -> None:
         """Find out now, not with the first batch, that a server is one of a cluster and has not all shards."""
@@ -238,11 +237,21 @@ class Store:
         """The packed counters of a shard."""
         await self.fold(shard)
         values: list[bytes | None] = []
-        for start in range(0, len(keys), _READ_AT_ONCE):
-            names = [counts_name(shard, key) for key in keys[start : start + _READ_AT_ONCE]]
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            names = [counts_name(shard, key) for key in keys[start : start + _KEYS_AT_ONCE]]
             (found,) = await self._servers.ask(names[0], ("MGET", *names))
             values += found
         return values
+
+    async def _erase(self, keys: Sequence[CounterKey], shard: int) -> int:
+        """Erase counters of a shard; how many there were."""
+        await self.fold(shard)
+        erased = 0
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            names = [counts_name(shard, key) for key in keys[start : start + _KEYS_AT_ONCE]]
+            (gone,) = await self._servers.ask(names[0], ("UNLINK", *names))
+            erased += gone
+        return erased
 
     async def _seen(self, command: str, epochs: Sequence[EpochKey], shard: int) -> list[int]:
         """What a command says of a shard's sets of ids."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.naive_bayes import NaiveBayes
 
-__all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain"]
+__all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain", "with_unit"]
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
@@ -131,9 +131,8 @@ class Table(Sequence[dict[str, Any]]):
     @staticmethod
     def cells(row: dict[str, Any]) -> tuple[str, ...]:
         """A row as it is shown."""
-        unit = f" {row['unit']}" if row["unit"] and row["measure"] != "share" and not row["too_few"] else ""
         interval = f"{row['low_text']} to {row['high_text']}" if row["low_text"] else "–"
-        return row["metric"], row["key"], row["text"] + unit, interval, f"{row['reports']:,}"
+        return row["metric"], row["key"], with_unit(row), interval, f"{row['reports']:,}"
 
     def _repr_html_(self) -> str:
         """How a notebook shows it."""
@@ -199,6 +198,12 @@ def doubted(doubts: Iterable[pb.Doubt]) -> str:
         how = "was removed" if own.removed else "is doubtful and left out" if own.left_out else "is doubtful"
         said.append(f"{own.text} {how}: {own.reason}")
     return "; ".join(said)
+
+
+def with_unit(row: dict[str, Any]) -> str:
+    """A row's number as it is read: shares have their unit in it, and what is too few to tell has none."""
+    bare = row["measure"] == "share" or row["too_few"] or not row["unit"]
+    return str(row["text"]) if bare else f"{row['text']} {row['unit']}"
 
 
 def plain(words: Any, number: int) -> str:

@@ -15,7 +15,7 @@ from deniable_aggregator.answers import Measure
 from deniable_aggregator.telling import digits
 from deniable_aggregator.telling.change_tables import Changes
 from deniable_aggregator.telling.counters import CounterTable
-from deniable_aggregator.telling.tables import Table
+from deniable_aggregator.telling.tables import Table, with_unit
 
 if TYPE_CHECKING:
     from deniable_aggregator.telling.explaining import Explanation, Step
@@ -104,7 +104,7 @@ def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tupl
     of = f"{row['series']} of " if often.get((row["metric"], row["key"]), 0) > 1 and not share else ""
     return (
         f"{row['metric']}: {of}{row['key']}",
-        row["text"] if share or row["too_few"] or not row["unit"] else f"{row['text']} {row['unit']}",
+        with_unit(row),
         f"{row['low_text']} to {row['high_text']}" if known else "–",
         bar(None if row["too_few"] else row["value"], row["low"], row["high"], least, most) if known else "",
         f"{row['reports']:,}",
@@ -129,9 +129,7 @@ def _changed(row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['metric']}: {name}",
         row["before_text"],
         row["after_text"],
-        row["text"]
-        if row["measure"] == "share" or row["too_few"] or not row["unit"]
-        else f"{row['text']} {row['unit']}",
+        with_unit(row),
         f"{row['low_text']} to {row['high_text']}".replace(" points", ""),
         ratio,
         "–" if row["p_value"] is None else f"{row['p_value']:.2g}",

@@ -20,7 +20,7 @@ import socket
 import stat
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import Connection
@@ -70,8 +70,15 @@ def agreed(path: str | Path | None, given: Consent | None) -> tuple[Consent | No
 class DebugSender(Sender):
     """Shows what would be sent, on whichever thread calls it, instead of sending it."""
 
-    def __init__(self, endpoint: str | None, credentials: Credentials | None, *others: Any) -> None:  # noqa: ARG002
+    def __init__(
+        self,
+        allowed: Callable[[], tuple[Consent | None, str]],
+        endpoint: str | None,  # noqa: ARG002
+        credentials: Credentials | None,  # noqa: ARG002
+        *others: Any,
+    ) -> None:
         super().__init__(_where(), None, *others)
+        self._allowed = allowed
         self._program = os.path.basename((getattr(sys, "argv", None) or [""])[0]) or "python"
 
     def begin_anew(self) -> None:
@@ -90,6 +97,8 @@ class DebugSender(Sender):
     def send_next(self) -> bool:
         """Show what has been recorded, if there is anything new; never is there more to do at once."""
         self._cut = False
+        self._keeper.allowed, unread = self._allowed()  # the person may have said another word meanwhile
+        self._say(unread)
         moved, mistakes = self._keeper.moved, list(self._mistakes)
         if self.waiting(0) and (told := self._state.run(self._told)) is not None:
             try:
@@ -133,8 +142,10 @@ class DebugSender(Sender):
 
     def _told(self, connection: Connection) -> dict[str, Any] | None:
         """What would leave if the epoch ended now, in words; None without the person's consent."""
-        segment = self._keeper.segment
-        if segment is None or self._keeper.heed(connection) is not Consent.GRANTED:
+        segment, consent = self._keeper.segment, self._keeper.heed(connection)
+        if consent is Consent.WITHHELD:
+            self._mistakes.clear()
+        if segment is None or consent is not Consent.GRANTED:
             return None
         outbox.clear(connection)  # what an epoch's end has queued
         now, collection, refused = self._settings.clock(), self._collection, dict[str, str]()

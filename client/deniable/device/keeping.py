@@ -48,7 +48,8 @@ class Keeper:
         allowed: Consent | None,
         say: Callable[[str], None],
     ) -> None:
-        self._allowed = allowed  # what the environment allows: nothing that anybody says goes beyond it
+        self.allowed = allowed
+        """What the environment allows: nothing that anybody says goes beyond it."""
         self.consent = Consent.WITHHELD
         """What the person has agreed to, as far as this process knows."""
         self._given = given  # what the application says that they have agreed to; None once the file remembers it
@@ -151,7 +152,7 @@ class Keeper:
     def heed(self, connection: Connection) -> Consent:
         """Find out what the person has agreed to, in whichever process; erase what they have not."""
         recalled = consents.recall(connection)
-        consent = (recalled or self._given or Consent.WITHHELD).and_(self._given).and_(self._allowed)
+        consent = (recalled or self._given or Consent.WITHHELD).and_(self._given).and_(self.allowed)
         if consent is Consent.WITHHELD:
             epochs.withhold(connection)
             self._state.erase_set_aside(float("inf"))

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -112,12 +113,18 @@ class Distribution(Levelled):
 
     def names(self, place: int) -> tuple[str, ...]:
         """Nodes are called by where they begin and end."""
-        ends = [self.boundary(self.first(place, node)) for node in range(self.sizes[place] + 1)]
-        return tuple(f"{start:.10g} to {end:.10g}" for start, end in pairwise(ends))
+        return _names(self, place)
 
     def place(self, value: float, level: int) -> int:
         """The node that the value's bucket is in."""
         return self.node(level, self.bucket(value))
+
+
+@lru_cache(maxsize=4)
+def _names(kind: Distribution, level: int) -> tuple[str, ...]:
+    """Kept: whoever describes all payloads of a level asks for them as often as there are payloads."""
+    ends = [kind.boundary(kind.first(level, node)) for node in range(kind.sizes[level] + 1)]
+    return tuple(f"{start:.10g} to {end:.10g}" for start, end in pairwise(ends))
 
 
 def slopes(sizes: Sequence[int], variances: Sequence[float]) -> _levels.Slopes:

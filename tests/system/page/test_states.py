@@ -102,7 +102,7 @@ def test_a_day_that_is_not_trusted_is_said_on_its_card_and_its_page(page: Page, 
     day = newest["start"] - timedelta(days=1)
     doubted = Doubted("editor", 86_400, int(day.timestamp()) // 86_400)
     doubts = aggregator.server.store.doubts
-    aggregator.wait_for(doubts.put([doubted], Doubt("restored <b>from</b> a backup")))
+    aggregator.wait_for(doubts.put({doubted: Doubt("restored <b>from</b> a backup")}))
     try:
         said = f"Not trusted. {day:%Y-%m-%d} is left out: restored <b>from</b> a backup."
         shown(page, f"/c/editor?last=3&last_epoch={doubted.epoch + 1}")
