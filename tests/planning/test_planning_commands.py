@@ -151,6 +151,14 @@ def test_simulated_devices_are_kept_from_real_ones(tmp_path: Path) -> None:
             assert {row["reports"] for row in reader.estimates()} == {5}
 
 
+def test_a_store_that_serves_nothing_yet_is_not_taken_for_one_of_simulated_devices(tmp_path: Path) -> None:
+    """Its collection may be served a moment later, and what was sent by then would be counted."""
+    (tmp_path / "collections").mkdir()
+    with serving(tmp_path / "real", tmp_path / "collections") as endpoint:
+        refused = told("simulate", EDITOR, "--devices", "1", "--endpoint", endpoint)
+        assert (refused.returncode, "is not for simulated devices" in refused.stderr) == (2, True)
+
+
 def test_a_store_for_simulated_devices_stays_one(tmp_path: Path) -> None:
     """Also where it is served without saying so again: whoever reads its answers is told."""
     for flags in (("--simulated",), ()):

@@ -83,7 +83,7 @@ def _check_simulated(options: Any, collection: Collection) -> None:
 
     with Reader(options.endpoint) as reader:
         known = reader.collections()
-    if known and not known[0].simulated:
+    if not (known and known[0].simulated):  # one that serves nothing yet is not known to be
         raise UsageError(
             f"the store of {options.endpoint} is not for simulated devices, which would be counted in "
             f"{collection.name} for good: deniable serve {options.collection} --simulated --data ./simulated begins "
