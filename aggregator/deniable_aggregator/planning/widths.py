@@ -70,6 +70,8 @@ _MOST_VECTORS = 5_000
 """and of one that answers vectors: the halves of all entries are known from few."""
 _FEWEST, _ANSWERS, _SURE = 8, 200, 0.01
 """So many answers are drawn at the least, and at the most unless said: until each half is known to such a part."""
+_SAME = 64
+"""So many answers, where a half came out the same each time: others may be rare. A quantile has whole buckets."""
 _SIMULATED = 4_000_000
 """At the most, and in fewer answers, so many devices are simulated."""
 _LOOKED_AT = 20_000
@@ -263,13 +265,14 @@ def _averaged(drawn: Iterator[list[Width]], most: int) -> list[Width]:
 
 
 def _are_known(every: Sequence[Mapping[RowId, Width]]) -> bool:
-    """Whether the error of each row's half is a small part of it; looked at now and then."""
+    """Whether the error of each row's half is a small part of it; looked at now and then. None is seen of few answers
+    that are the same."""
     if len(every) % _FEWEST:
         return False
     rows = [row for row in every[0] if all(row in each for each in every)]
     halves = np.array([[each[row].half for row in rows] for each in every])
     errors = halves.std(axis=0, ddof=1) / math.sqrt(len(every))
-    return bool((errors <= _SURE * halves.mean(axis=0)).all())
+    return bool((errors <= _SURE * halves.mean(axis=0)).all()) and (bool(errors.all()) or len(every) >= _SAME)
 
 
 def _of_answer(metric: Metric, devices: int, found: Estimate) -> list[Width]:
