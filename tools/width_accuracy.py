@@ -1,7 +1,10 @@
 """Are intervals as wide as `deniable check --devices` says they will be? `--write` puts what is found into a page.
 
-python -m tools.width_accuracy            print it: some minutes
+python -m tools.width_accuracy            print it: hours, most of them for 100,000 devices
 python -m tools.width_accuracy --write    and replace it in docs/widths.md
+
+With `--metrics boolean count` it measures those whose names begin so, with `--devices 1000` fleets of that size, and
+with `--epsilons 1` at that epsilon: what is on the page besides stays.
 
 words:
   expected    half of a row's interval, as `planning/widths.py` has it before there is a device
@@ -12,9 +15,10 @@ words:
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +34,7 @@ __all__ = ["PAGE", "Off", "fleet_of", "halves", "off"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "widths.md"
 _BEGIN, _END = "<!-- widths: tools/width_accuracy.py -->", "<!-- end of widths -->"
+_HEAD = ("| epsilon | metric | fleet | devices | rows | off | of |", "|---|---|---|---|---|---|---|")
 EPSILONS = ("1", "4")
 DEVICES = (1_000, 100_000)
 _FEWEST, _MOST, _SURE = 8, 1_500, 0.004
@@ -84,30 +89,51 @@ def off(case: Case, devices: int, most: int = _MOST, seed: int = 7) -> list[Off]
     raise AssertionError("fleets end never")
 
 
-def table() -> Iterator[str]:
-    """The table, as the page has it."""
-    yield "| epsilon | metric | fleet | devices | rows | off | of |\n|---|---|---|---|---|---|---|"
-    farthest = 0.0
-    for epsilon in EPSILONS:
+def lines(epsilons: Sequence[str], starts: Sequence[str], fleets: Sequence[int]) -> Iterator[str]:
+    """The lines of the table, of metrics whose names begin so."""
+    for epsilon in epsilons:
         for case in cases(epsilon):
-            for devices in DEVICES:
+            for devices in fleets if case.name.startswith(tuple(starts)) else ():
                 if devices > 1_000 and case.name == "vector, codewords" and epsilon != EPSILONS[0]:
                     continue  # it takes minutes
                 print(f"epsilon {epsilon}: {case}, {devices:,}", file=sys.stderr, flush=True)
                 found = off(case, devices)
                 worst = max(found, key=lambda each: abs(each.part))
-                farthest = max(farthest, abs(worst.part))
                 yield (
                     f"| {epsilon} | {case.name} | {case.fleet.name} | {devices:,} | {len(found):,} "
                     f"| {worst.part:+.2%} | {worst.row.series}: {worst.row.key} |"
                 )
-    yield f"\nThe farthest is {farthest:.2%} off."
+
+
+def table(made: Sequence[str]) -> str:
+    """The table of these lines, and which is the farthest off."""
+    farthest = max(abs(float(line.split("|")[6].strip(" %"))) for line in made)
+    return "\n".join([*_HEAD, *made, f"\nThe farthest is {farthest:.2f}% off."])
+
+
+def written(page: str, made: Sequence[str]) -> str:
+    """The page with these lines in their places, or at its table's end."""
+    before, rest = page.split(_BEGIN)
+    stands, after = rest.split(_END)
+    every = [*(line for line in stands.splitlines() if line.startswith("|") and line not in _HEAD), *made]
+    rows = {tuple(line.split("|")[1:5]): line for line in every}
+    return f"{before}{_BEGIN}\n\n{table(list(rows.values()))}\n\n{_END}{after}"
+
+
+def main() -> None:
+    """Measure, and print or write."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", action="store_true", help="put it into docs/widths.md")
+    parser.add_argument("--metrics", nargs="+", default=[""])
+    parser.add_argument("--devices", nargs="+", type=int, default=DEVICES)
+    parser.add_argument("--epsilons", nargs="+", default=EPSILONS)
+    options = parser.parse_args()
+    made = list(lines(options.epsilons, options.metrics, options.devices))
+    if options.write:
+        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), made), encoding="utf-8")
+    else:
+        print(table(made))
 
 
 if __name__ == "__main__":
-    made = "\n".join(table())
-    if "--write" in sys.argv:
-        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-        PAGE.write_text(f"{before}{_BEGIN}\n\n{made}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
-    else:
-        print(made)
+    main()
