@@ -1,4 +1,4 @@
-"""How wide intervals will be is known before there is a device: for every kind, within 3% of what fleets show."""
+"""How wide intervals will be is known before there is a device: what is not simulated to 3% of what fleets show."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ _MOST_VECTORS = 5_000
 _FEWEST, _ANSWERS, _SURE = 8, 200, 0.01
 """So many answers are drawn at the least, and at the most unless said: until each half is known to such a part."""
 _SAME = 64
-"""So many answers, where a half has come out the same each time: others may be rare. A quantile's are whole buckets."""
+"""So many answers, where a half came out the same each time: others may be rare. A quantile has whole buckets."""
 _SIMULATED = 4_000_000
 """At the most, and in fewer answers, so many devices are simulated."""
 _LOOKED_AT = 200_000
