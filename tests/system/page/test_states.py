@@ -112,3 +112,21 @@ def test_a_day_that_is_not_trusted_is_said_on_its_card_and_its_page(page: Page, 
         expect(answer.locator(".notice").first).to_contain_text(f"{day:%Y-%m-%d} counts, though it is doubtful")
     finally:
         aggregator.wait_for(doubts.withdraw([doubted]))
+
+
+def test_days_that_are_not_well_under_way_end_the_trend_of_who_asks_for_them(page: Page, aggregator: Running) -> None:
+    """A window that begins with such a day, and that says no end, ends with it; so does what is shown over time."""
+    with Reader(aggregator.endpoint) as reader:
+        (newest,) = reader.estimates("dark_mode")
+    today = Doubted("editor", 86_400, int(newest["start"].timestamp()) // 86_400)
+    doubts = aggregator.server.store.doubts
+    aggregator.wait_for(doubts.put({today: Doubt("it has only begun")}))
+    try:
+        shown(page, f"/c/editor/dark_mode?from={newest['start']:%Y-%m-%d}&doubtful=true")
+        head = page.locator("#answer-head")
+        expect(head).to_contain_text(f"{newest['start']:%Y}")
+        page.get_by_text("As a table").click()
+        last = page.locator("section[aria-labelledby=trend-head] tbody th").first
+        expect(last).to_have_text(head.inner_text())
+    finally:
+        aggregator.wait_for(doubts.withdraw([today]))

@@ -34,6 +34,8 @@ export class Choices {
   // The same for a window that is at least so long and ends where an answer's does.
   over(estimate, epochs, more) {
     const given = this.#given();
+    // Who says where a window begins can mean days that are not well under way, with which no other window ends by itself.
+    if (given.has("from") && !given.has("to")) given.set("to", epochDay(estimate.lastEpoch, this.#collection.epochSeconds));
     given.delete("from");
     given.set("last", Math.max(estimate.lastEpoch - estimate.firstEpoch + 1, epochs));
     for (const [name, value] of Object.entries(more)) given.set(name, value);
