@@ -61,7 +61,7 @@ def noisy(collection: Collection, expected: Mapping[str, Sequence[Width]], devic
 
 
 def _noisy(metric: Metric, expected: Sequence[Width], devices: int) -> Iterator[str]:
-    """The worst row of the first series that is a share or a quantity decides."""
+    """The worst row of the first series decides, of those that have ends."""
     first = [own for own in expected if own.heading.name == expected[0].heading.name] if expected else []
     known = [own for own in first if not own.open and math.isfinite(own.whole)]
     if not known:

@@ -75,7 +75,7 @@ def meanings(metric: Metric, column: Column) -> Iterator[str]:
             yield "reports"
             yield from (f"levels of entry {entry}, added up" for entry in range(shape.size))
             for limb in range(2):
-                yield from (list(_squares(f"levels of entry {entry}"))[limb] for entry in range(shape.size))
+                yield from (_squares(f"levels of entry {entry}")[limb] for entry in range(shape.size))
         case Codeword():
             yield "reports"
             yield from (f"entry {entry}, added up" for entry in range(shape.size))
