@@ -13,8 +13,8 @@ __all__ = ["Calls", "calls"]
 class Calls:
     """Counts the functions that a thread calls, Python's and C's, from `begin` to `end`, which that thread calls.
 
-    Work on arrays calls as many for a million entries as for ten; work on entries, some for each. Nothing is collected
-    meanwhile: the collector comes when it likes, and calls what others (as hypothesis does) have hooked into it.
+    Work on arrays calls as many for a million entries as for ten; work on entries, some for each. Nothing is
+    collected meanwhile: the collector comes when it likes, and calls what others (as hypothesis does) have hooked in.
     """
 
     def __init__(self) -> None:
