@@ -19,7 +19,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, is_typeddict
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "tests" / "public_names.json"
@@ -40,6 +40,9 @@ def found() -> dict[str, str]:
 def _described(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(value, type):
         yield name, _signature(value)
+        return
+    if is_typeddict(value):
+        yield name, ", ".join(f"{key}: {_written(about)}" for key, about in value.__annotations__.items())
         return
     bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
     yield name, f"class({bases})"

@@ -14,29 +14,44 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
     from deniable_aggregator.answers._known import Known, knowing
     from deniable_aggregator.answers.tree import whole_numbers
+    from deniable_aggregator.telling.asking import (
+        Before,
+        CompareOptions,
+        EstimateOptions,
+        IntervalOptions,
+        RowOptions,
+        WindowOptions,
+    )
     from deniable_aggregator.telling.remote import Reader, RemoteError
     from deniable_aggregator.telling.tables import Table
 
 __all__ = [
-    "Change", "Comparison", "Devices", "Estimate", "Heading", "Known", "Measure", "Reader", "RemoteError", "Row",
-    "RowId", "Series", "Table", "Target", "compare", "estimate", "knowing", "whole_numbers",
+    "Before", "Change", "CompareOptions", "Comparison", "Devices", "Estimate", "EstimateOptions", "Heading",
+    "IntervalOptions", "Known", "Measure", "Reader", "RemoteError", "Row", "RowId", "RowOptions", "Series", "Table",
+    "Target", "WindowOptions", "compare", "estimate", "knowing", "whole_numbers",
 ]  # fmt: skip
 
 _ROOM = {
+    "Before": "telling.asking",
     "Change": "analysis.comparison",
+    "CompareOptions": "telling.asking",
     "Comparison": "analysis.comparison",
     "Devices": "analysis.comparison",
     "Estimate": "answers",
+    "EstimateOptions": "telling.asking",
     "Heading": "answers",
+    "IntervalOptions": "telling.asking",
     "Known": "answers._known",
     "Measure": "answers",
     "Reader": "telling.remote",
     "RemoteError": "telling.remote",
     "Row": "answers",
     "RowId": "answers",
+    "RowOptions": "telling.asking",
     "Series": "answers",
     "Table": "telling.tables",
     "Target": "answers",
+    "WindowOptions": "telling.asking",
     "compare": "analysis.offline",
     "estimate": "analysis.offline",
     "knowing": "answers._known",

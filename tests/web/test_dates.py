@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import Any, get_args, get_type_hints
+from typing import Any, Unpack, get_args, get_type_hints
 
 import grpc
 import pytest
@@ -14,8 +14,16 @@ import pytest
 from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator import Reader, RemoteError
-from deniable_aggregator.telling.asking import Before
+from deniable_aggregator import (
+    Before,
+    CompareOptions,
+    EstimateOptions,
+    IntervalOptions,
+    Reader,
+    RemoteError,
+    RowOptions,
+    WindowOptions,
+)
 from support.commands import told
 from support.editor import DARK, HEAD
 from support.site import Running, running
@@ -178,10 +186,31 @@ def test_the_price_is_that_of_the_window_that_is_meant(reader: Reader) -> None:
         reader.estimates(collection="hourly", from_="2000-01-01")
 
 
-def test_a_reader_names_its_options() -> None:
+OPTIONS: dict[str, type] = {
+    "estimates": EstimateOptions,
+    "candidates": IntervalOptions,
+    "epochs": RowOptions,
+    "segments": RowOptions,
+    "compare": CompareOptions,
+    "counters": WindowOptions,
+    "watch": EstimateOptions,
+}
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS.items(), ids=str)
+def test_a_reader_names_its_options(name: str, options: type) -> None:
     """Every method, each with its type: none takes whatever it is given."""
-    for name in ("estimates", "candidates", "epochs", "segments", "compare", "watch"):
-        hints = get_type_hints(getattr(Reader, name))
-        assert {"from_", "to", "last", "last_epoch", "segment", "confidence", "target", "anytime"} <= hints.keys()
+    assert get_type_hints(getattr(Reader, name))["options"] == Unpack[options]
+    hints = get_type_hints(options)
+    assert {"from_", "to", "last", "last_epoch", "segment", "doubtful"} <= hints.keys()
+    assert Any not in hints.values()
+    if options is not WindowOptions:
         assert set(get_args(hints["target"])) == {"population", "reporting"}
-        assert Any not in hints.values()
+
+
+def test_an_option_that_is_not_there_is_refused_with_those_that_are(reader: Reader) -> None:
+    """Before anything is asked: what is misspelt is not taken for what is left out."""
+    with pytest.raises(TypeError, match=r"options are from_, to, last.*, weights, not confidense$"):
+        reader.estimates(collection="editor", confidense=0.99)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"options are from_, .*, not confidence$"):
+        reader.counters(collection="editor", confidence=0.99)  # type: ignore[call-arg]

@@ -8,7 +8,10 @@ from typing import Any, Literal, TypedDict
 
 from deniable.v1 import estimate_service_pb2 as pb
 
-__all__ = ["Anytime", "Before", "Day", "Target", "before_of", "query_of", "window_of"]
+__all__ = [
+    "Anytime", "Before", "CompareOptions", "Day", "EstimateOptions", "IntervalOptions", "RowOptions", "Target",
+    "WindowOptions", "before_of", "query_of",
+]  # fmt: skip
 
 Day = str | date
 """A day, or an hour: as text ("2026-11-13", "2026-11-13T14:00", "yesterday"), or as a date or datetime."""
@@ -31,50 +34,92 @@ class Before(TypedDict, total=False):
     segment: Mapping[str, str]
 
 
+class WindowOptions(TypedDict, total=False):
+    """Of which devices and epochs an answer is."""
+
+    from_: Day
+    """The first day; `to` is the last one."""
+    to: Day
+    """The last day; the newest one that is well under way, and has an answer, unless it is said."""
+    last: int | str
+    """So many epochs (7), or so long ("7d", "12h", "2w"), up to the last day; one epoch unless it is said."""
+    last_epoch: int
+    """The last epoch by its number, instead of a day."""
+    segment: Mapping[str, str]
+    """The devices of a segment, such as {"platform": "linux"}; all, unless it is said."""
+    doubtful: bool
+    """Whether epochs count that somebody has said not to trust."""
+
+
+class IntervalOptions(WindowOptions, total=False):
+    """And what its intervals claim."""
+
+    confidence: float
+    """How often they hold: 0.95 unless it is said."""
+    target: Target
+    """Whom they are about."""
+    anytime: Anytime
+    """At which looks they hold."""
+
+
+class CompareOptions(IntervalOptions, total=False):
+    """And how much of it is told."""
+
+    rows: int
+    """Of each series that has no order of its own, so many rows at the most: the largest."""
+
+
+class RowOptions(CompareOptions, total=False):
+    """And which rows are asked for."""
+
+    series: Sequence[str]
+    """These series alone."""
+    quantiles: Sequence[float]
+    """Of a distribution any quantiles, such as [0.5, 0.999]."""
+    shares: Sequence[tuple[float | None, float | None]]
+    """Of a distribution the shares of ranges: [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what
+    lies below 200, and what between both."""
+    words: Sequence[str]
+    """Of a text the shares of any words."""
+
+
+class EstimateOptions(RowOptions, total=False):
+    """And to which population it is weighted."""
+
+    weights: Mapping[str, Mapping[str, float]]
+    """How the population is made up, by one segment, as in {"platform": {"linux": 0.6, "windows": 0.4}}."""
+
+
 def before_of(given: Mapping[str, Any]) -> pb.Before:
     """What is compared with; a TypeError for a word that is not one of its own."""
-    taken = Before.__annotations__.keys()
-    if unknown := given.keys() - taken:
-        raise TypeError(f"before takes {', '.join(taken)}, not {', '.join(sorted(unknown))}")
+    _known(given, Before, "before takes")
     own = pb.Before(segment=given.get("segment"))
-    _put(own, *(given.get(name) for name in ("from_", "to", "last", "last_epoch")))
+    _put(own, given)
     return own
 
 
-def query_of(
-    *,
-    from_: Day | None = None,
-    to: Day | None = None,
-    last: int | str | None = None,
-    last_epoch: int | None = None,
-    segment: Mapping[str, str] | None = None,
-    doubtful: bool = False,
-    confidence: float = 0.95,
-    target: Target = "population",
-    anytime: Anytime = "",
-    quantiles: Sequence[float] = (),
-    shares: Sequence[tuple[float | None, float | None]] = (),
-    words: Sequence[str] = (),
-    series: Sequence[str] = (),
-    rows: int = 0,
-    weights: Mapping[str, Mapping[str, float]] | None = None,
-) -> pb.Query:
-    """A query; a ValueError says what an option takes."""
+def query_of(given: Mapping[str, Any], taken: type) -> pb.Query:
+    """A query of some options; a TypeError for one that is not among those that are taken, and a ValueError says what
+    an option takes."""
+    _known(given, taken, "options are")
+    query = _window_of(given)
+    if taken is WindowOptions:
+        return query
+    weights: Mapping[str, Mapping[str, float]] | None = given.get("weights")
     if weights is not None and len(weights) != 1:
         raise ValueError("weights are of one segment, as in {'platform': {'linux': 0.6, 'windows': 0.4}}")
     by, parts = next(iter(weights.items())) if weights else ("", {})
-    if anytime not in _LOOKS:
+    if (anytime := given.get("anytime", "")) not in _LOOKS:
         raise ValueError(f"intervals hold at {' or '.join(_LOOKS)[4:]} looks, not {anytime!r}")
-    if target not in _TARGETS:
+    if (target := given.get("target", "population")) not in _TARGETS:
         raise ValueError(f"a target is one of {', '.join(_TARGETS)}, not {target!r}")
-    query = window_of(from_=from_, to=to, last=last, last_epoch=last_epoch, segment=segment, doubtful=doubtful)
     query.MergeFrom(
         pb.Query(
-            confidence=confidence,
+            confidence=given.get("confidence", 0.95),
             target=_TARGETS[target],
-            asked=_asked(quantiles, shares, words),
-            series=series,
-            rows=rows,
+            asked=_asked(*(given.get(name, ()) for name in ("quantiles", "shares", "words"))),
+            series=given.get("series", ()),
+            rows=given.get("rows", 0),
             looks=_LOOKS[anytime],
             weight_by=by,
             weights=parts,
@@ -83,37 +128,28 @@ def query_of(
     return query
 
 
-def window_of(
-    *,
-    from_: Day | None = None,
-    to: Day | None = None,
-    last: int | str | None = None,
-    last_epoch: int | None = None,
-    segment: Mapping[str, str] | None = None,
-    doubtful: bool = False,
-) -> pb.Query:
-    """A query that says a window and a segment, and nothing else."""
-    query = pb.Query(segment=segment, doubtful=doubtful)
-    _put(query, from_, to, last, last_epoch)
+def _window_of(given: Mapping[str, Any]) -> pb.Query:
+    """A query of what options say of a window and a segment, and of nothing else."""
+    query = pb.Query(segment=given.get("segment"), doubtful=given.get("doubtful", False))
+    _put(query, given)
     return query
 
 
-def _put(
-    window: pb.Query | pb.Before,
-    start: Day | None,
-    end: Day | None,
-    last: int | str | None,
-    last_epoch: int | None,
-) -> None:
+def _known(given: Mapping[str, Any], taken: type, takes: str) -> None:
+    names = taken.__annotations__.keys()
+    if unknown := given.keys() - names:
+        raise TypeError(f"{takes} {', '.join(names)}, not {', '.join(sorted(unknown))}")
+
+
+def _put(window: pb.Query | pb.Before, given: Mapping[str, Any]) -> None:
     """Put what was said of a window into a message."""
-    if start is not None:
-        setattr(window, "from", _text(start))
-    if end is not None:
-        window.to = _text(end)
-    if last is not None:
-        window.last = str(last)
-    if last_epoch is not None:
-        window.last_epoch = last_epoch
+    for name, field in (("from_", "from"), ("to", "to")):
+        if given.get(name) is not None:
+            setattr(window, field, _text(given[name]))
+    if given.get("last") is not None:
+        window.last = str(given["last"])
+    if given.get("last_epoch") is not None:
+        window.last_epoch = given["last_epoch"]
 
 
 def _text(day: Day) -> str:

@@ -6,14 +6,23 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import grpc
 
 from deniable import Credentials
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
-from deniable_aggregator.telling.asking import Anytime, Before, Day, Target, before_of, query_of, window_of
+from deniable_aggregator.telling.asking import (
+    Before,
+    CompareOptions,
+    EstimateOptions,
+    IntervalOptions,
+    RowOptions,
+    WindowOptions,
+    before_of,
+    query_of,
+)
 from deniable_aggregator.telling.change_tables import Changes
 from deniable_aggregator.telling.counters import CounterTable
 from deniable_aggregator.telling.tables import Table
@@ -61,21 +70,7 @@ class Reader:
         metric: str = "",
         *,
         collection: str = "",
-        from_: Day | None = None,
-        to: Day | None = None,
-        last: int | str | None = None,
-        last_epoch: int | None = None,
-        segment: Mapping[str, str] | None = None,
-        doubtful: bool = False,
-        confidence: float = 0.95,
-        target: Target = "population",
-        anytime: Anytime = "",
-        rows: int = 0,
-        series: Sequence[str] = (),
-        quantiles: Sequence[float] = (),
-        shares: Sequence[tuple[float | None, float | None]] = (),
-        words: Sequence[str] = (),
-        weights: Mapping[str, Mapping[str, float]] | None = None,
+        **options: Unpack[EstimateOptions],
     ) -> Table:
         """The answers of one metric, or of all of them; `collection` is needed where there are several.
 
@@ -85,23 +80,7 @@ class Reader:
         are. Where it is known how the population is made up, `weights` say so, such as {"platform": {"linux": 0.6,
         "windows": 0.4}}, and the answers are weighted by it.
         """
-        query = query_of(
-            from_=from_,
-            to=to,
-            last=last,
-            last_epoch=last_epoch,
-            segment=segment,
-            doubtful=doubtful,
-            confidence=confidence,
-            target=target,
-            anytime=anytime,
-            rows=rows,
-            series=series,
-            quantiles=quantiles,
-            shares=shares,
-            words=words,
-            weights=weights,
-        )
+        query = query_of(options, EstimateOptions)
         if metric:
             one = pb.GetEstimateRequest(collection=collection, metric=metric, query=query)
             return Table.of([self._ask(self._service.GetEstimate, one).estimate])
@@ -114,16 +93,8 @@ class Reader:
         words: Sequence[str],
         *,
         collection: str = "",
-        from_: Day | None = None,
-        to: Day | None = None,
-        last: int | str | None = None,
-        last_epoch: int | None = None,
-        segment: Mapping[str, str] | None = None,
-        doubtful: bool = False,
-        confidence: float = 0.95,
-        target: Target = "population",
-        anytime: Anytime = "",
         false_discovery_rate: float = 0.05,
+        **options: Unpack[IntervalOptions],
     ) -> Table:
         """Of a text, those of some words that some devices have, at a false discovery rate over all of them.
 
@@ -139,17 +110,9 @@ class Reader:
             told = self.estimates(
                 metric,
                 collection=collection,
-                from_=from_,
-                to=to,
-                last=last,
-                last_epoch=last_epoch,
-                segment=segment,
-                doubtful=doubtful,
-                confidence=confidence,
-                target=target,
-                anytime=anytime,
                 words=short[start : start + MOST_ASKED],
                 series=[CANDIDATES],
+                **options,
             )
             rows += [row for row in told if row["series"] == CANDIDATES]
         chances = [_by_chance(row["value"], row["std_error"]) for row in rows]
@@ -162,38 +125,10 @@ class Reader:
         metric: str,
         *,
         collection: str = "",
-        from_: Day | None = None,
-        to: Day | None = None,
-        last: int | str | None = None,
-        last_epoch: int | None = None,
-        segment: Mapping[str, str] | None = None,
-        doubtful: bool = False,
-        confidence: float = 0.95,
-        target: Target = "population",
-        anytime: Anytime = "",
-        rows: int = 0,
-        series: Sequence[str] = (),
-        quantiles: Sequence[float] = (),
-        shares: Sequence[tuple[float | None, float | None]] = (),
-        words: Sequence[str] = (),
+        **options: Unpack[RowOptions],
     ) -> Table:
         """The answers of a metric in each epoch of the window; with the options that `estimates` has."""
-        query = query_of(
-            from_=from_,
-            to=to,
-            last=last,
-            last_epoch=last_epoch,
-            segment=segment,
-            doubtful=doubtful,
-            confidence=confidence,
-            target=target,
-            anytime=anytime,
-            rows=rows,
-            series=series,
-            quantiles=quantiles,
-            shares=shares,
-            words=words,
-        )
+        query = query_of(options, RowOptions)
         request = pb.ListEpochEstimatesRequest(collection=collection, metric=metric, query=query)
         return Table.of(self._ask(self._service.ListEpochEstimates, request).estimates)
 
@@ -203,38 +138,10 @@ class Reader:
         name: str,
         *,
         collection: str = "",
-        from_: Day | None = None,
-        to: Day | None = None,
-        last: int | str | None = None,
-        last_epoch: int | None = None,
-        segment: Mapping[str, str] | None = None,
-        doubtful: bool = False,
-        confidence: float = 0.95,
-        target: Target = "population",
-        anytime: Anytime = "",
-        rows: int = 0,
-        series: Sequence[str] = (),
-        quantiles: Sequence[float] = (),
-        shares: Sequence[tuple[float | None, float | None]] = (),
-        words: Sequence[str] = (),
+        **options: Unpack[RowOptions],
     ) -> Table:
         """The answers of a metric in each value of a segment; with the options that `estimates` has."""
-        query = query_of(
-            from_=from_,
-            to=to,
-            last=last,
-            last_epoch=last_epoch,
-            segment=segment,
-            doubtful=doubtful,
-            confidence=confidence,
-            target=target,
-            anytime=anytime,
-            rows=rows,
-            series=series,
-            quantiles=quantiles,
-            shares=shares,
-            words=words,
-        )
+        query = query_of(options, RowOptions)
         request = pb.ListSegmentEstimatesRequest(collection=collection, metric=metric, segment=name, query=query)
         return Table.of(self._ask(self._service.ListSegmentEstimates, request).estimates)
 
@@ -248,16 +155,7 @@ class Reader:
         apart: bool = False,
         changed: float | None = None,
         false_discovery_rate: float = 0.05,
-        from_: Day | None = None,
-        to: Day | None = None,
-        last: int | str | None = None,
-        last_epoch: int | None = None,
-        segment: Mapping[str, str] | None = None,
-        doubtful: bool = False,
-        confidence: float = 0.95,
-        target: Target = "population",
-        anytime: Anytime = "",
-        rows: int = 0,
+        **options: Unpack[CompareOptions],
     ) -> Changes:
         """By how much the answers of one metric, or of all of them, differ.
 
@@ -267,18 +165,7 @@ class Reader:
         none does says `apart`, and who knows that all do, that no more than so many of them have `changed` their
         answer.
         """
-        query = query_of(
-            from_=from_,
-            to=to,
-            last=last,
-            last_epoch=last_epoch,
-            segment=segment,
-            doubtful=doubtful,
-            confidence=confidence,
-            target=target,
-            anytime=anytime,
-            rows=rows,
-        )
+        query = query_of(options, CompareOptions)
         request = pb.ListComparisonsRequest(
             collection=collection,
             metric=metric,
@@ -296,15 +183,10 @@ class Reader:
         metric: str = "",
         *,
         collection: str = "",
-        from_: Day | None = None,
-        to: Day | None = None,
-        last: int | str | None = None,
-        last_epoch: int | None = None,
-        segment: Mapping[str, str] | None = None,
-        doubtful: bool = False,
+        **options: Unpack[WindowOptions],
     ) -> CounterTable:
         """The raw counters of one metric, or of all: sums over randomised reports, each with what it counts."""
-        query = window_of(from_=from_, to=to, last=last, last_epoch=last_epoch, segment=segment, doubtful=doubtful)
+        query = query_of(options, WindowOptions)
         request = pb.ListCountersRequest(collection=collection, metric=metric, query=query)
         return CounterTable.told(self._ask(self._service.ListCounters, request).columns)
 
@@ -312,40 +194,10 @@ class Reader:
         self,
         *,
         collection: str = "",
-        from_: Day | None = None,
-        to: Day | None = None,
-        last: int | str | None = None,
-        last_epoch: int | None = None,
-        segment: Mapping[str, str] | None = None,
-        doubtful: bool = False,
-        confidence: float = 0.95,
-        target: Target = "population",
-        anytime: Anytime = "",
-        rows: int = 0,
-        series: Sequence[str] = (),
-        quantiles: Sequence[float] = (),
-        shares: Sequence[tuple[float | None, float | None]] = (),
-        words: Sequence[str] = (),
-        weights: Mapping[str, Mapping[str, float]] | None = None,
+        **options: Unpack[EstimateOptions],
     ) -> Iterator[Table]:
         """The answers of all metrics, again whenever they have changed; with the options that `estimates` has."""
-        query = query_of(
-            from_=from_,
-            to=to,
-            last=last,
-            last_epoch=last_epoch,
-            segment=segment,
-            doubtful=doubtful,
-            confidence=confidence,
-            target=target,
-            anytime=anytime,
-            rows=rows,
-            series=series,
-            quantiles=quantiles,
-            shares=shares,
-            words=words,
-            weights=weights,
-        )
+        query = query_of(options, EstimateOptions)
         request = pb.WatchEstimatesRequest(collection=collection, query=query)
         stream = self._service.WatchEstimates(request, metadata=self._metadata)
         try:
