@@ -4,6 +4,7 @@
 #   make quick   the tests that need no server: a minute of a processor
 #   make test    every test, in under five minutes
 #   make test-busy  every test, while an endless loop keeps each processor busy
+#   make test-shuffled  every test, in an order drawn from SEED
 #   make check   format, lint, types, the rules of the house, the wire
 #   make bench   every figure that the README states
 #   make proto   the generated code, anew
@@ -19,6 +20,7 @@ PROTO_READY := $(PROTO_VENV)/.ready
 FLOWER_VENV := .venv-flower
 FLOWER_READY := $(FLOWER_VENV)/.ready
 DEVICES ?= 10000
+SEED ?= 1
 JOBS ?= 3
 SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
@@ -28,7 +30,7 @@ PACKAGES := chromium prometheus redis-server nghttp2-client
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test quick test-busy test-deep check bench proto promise dist lock format clean
+.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep check bench proto promise dist lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -79,6 +81,9 @@ quick: $(READY)
 
 test-busy: $(READY) system-tools
 	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
+
+test-shuffled: $(READY) system-tools
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" --shuffled $(SEED)
 
 test-deep: $(READY) $(FLOWER_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600

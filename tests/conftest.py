@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import sys
 
+import pytest
 from hypothesis import settings
 
 # Each process of a run has a processor at most: further threads of numpy's would wait for it, and spin meanwhile.
@@ -19,6 +21,23 @@ sys.dont_write_bytecode = False
 # Machines are shared: no test fails for being slow. At the gate the same examples are tried every time.
 settings.register_profile("deniable", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("deniable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """No test may need another one to have run before it: any order will do."""
+    parser.addoption(
+        "--shuffled", type=int, metavar="SEED", help="run files, and the tests of each, in a random order"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A file's tests stay together, so that what they share is made once."""
+    if (seed := config.getoption("--shuffled")) is None:
+        return
+    order = random.Random(seed)
+    rank = {path: order.random() for path in sorted({item.path for item in items})}
+    order.shuffle(items)
+    items.sort(key=lambda item: rank[item.path])
 
 
 def pytest_collection_finish() -> None:
