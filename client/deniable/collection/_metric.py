@@ -79,6 +79,8 @@ class Metric:
     """The metrics whose values it is answered from; none: what is recorded for itself."""
     revision: int = 1
     """Raised by who has changed what is meant, where nothing else of its reports' meaning has changed."""
+    sample: Fraction = Fraction(1)
+    """The chance with which a device takes part in an epoch: its collection's."""
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
