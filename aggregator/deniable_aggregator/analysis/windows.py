@@ -40,7 +40,18 @@ from numpy.typing import NDArray
 
 from deniable import Metric, linkage
 from deniable.payload import Integer, Integers, Shape, Symbol
-from deniable_aggregator.answers import Estimate, Keys, Measure, Row, RowId, Target, combines, every_series, shared
+from deniable_aggregator.answers import (
+    Estimate,
+    Keys,
+    Measure,
+    Row,
+    RowId,
+    Target,
+    combines,
+    every_series,
+    of_all,
+    shared,
+)
 
 __all__ = ["Counters", "Windowed", "added", "keys_of", "reports_of", "scaled", "shared_parts", "spreads", "windowed"]
 
@@ -78,8 +89,23 @@ def windowed(
     """The estimate from each epoch's counters of the metric's columns.
 
     Of rows that are found, or of these `keys`, and of some `more` that are asked for. It has every series; where
-    `only` some are told, others may be without rows.
+    `only` some are told, others may be without rows. Coins are tossed anew in every epoch: what they add to totals is
+    not shared.
     """
+    found = _of_reports(metric, epochs, confidence, target, keys, more, only)
+    return replace(found, estimate=of_all(found.estimate, metric.sample))
+
+
+def _of_reports(
+    metric: Metric,
+    epochs: Sequence[Sequence[Counters]],
+    confidence: float,
+    target: Target,
+    keys: Keys | None,
+    more: Sequence[RowId],
+    only: Sequence[str],
+) -> Windowed:
+    """The same, with the totals of the devices that reported."""
     if len(epochs) == 1:
         alone = every_series(metric, epochs[0], confidence, target, keys=keys, more=more, only=only)
         return Windowed(alone, alone.reports)
