@@ -26,6 +26,9 @@ and nothing is shared but remembered noise.
 
 Intervals are those of the estimators, for counters scaled down to the effective number; values and reports are
 those of the pooled counters. A share at the low end has another r than one at the high end, and so has either end.
+
+Where devices take part by coins of the chance p, two epochs of n and m reports have at most p sqrt(n m) devices in
+common, on average over the coins: all of what S adds to N is multiplied by p.
 """
 
 from __future__ import annotations
@@ -155,7 +158,8 @@ def spreads(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
     A column that a device draws anew in every epoch has reports of others each time: of two epochs with n and m
     devices, of which a and b have drawn it, the estimates have no more in common than all of the devices, and weigh
     a b / sqrt(n m). Where all devices are in one column, or stay in theirs, that adds up to S^2 / N. A row that is
-    made of all columns is of all reports: which one a device has drawn is part of the noise.
+    made of all columns is of all reports: which one a device has drawn is part of the noise. Nor do devices that take
+    part by coins report in every epoch: of two epochs those of both are the chance of a coin times as many.
     """
     sizes = np.array(
         [
@@ -172,7 +176,7 @@ def spreads(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
             sizes if metric.memoize else np.repeat(sizes.sum(axis=1, keepdims=True), len(metric.columns), axis=1)
         )
     weights = np.divide(sizes, np.sqrt(devices), out=np.zeros_like(sizes), where=devices > 0)
-    common = weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0)
+    common = float(metric.sample) * (weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
     total = sizes.sum(axis=0)
     spread: list[float] = (1 + np.divide(common, total, out=np.zeros_like(total), where=total > 0)).tolist()
     return spread
