@@ -20,14 +20,25 @@ from ._drawing import Axis, Curve, curves
 from ._running import run
 from ._tables import asked, lost, matrix, worst
 
-__all__ = ["SHOWS", "all_or_nothing", "main", "mechanisms"]
+__all__ = ["SHOWS", "adaptive", "all_or_nothing", "main", "mechanisms"]
 
-SHOWS: tuple[str, ...] = ("B1", "B2", "B3", "B9", "B12", "B13")
+SHOWS: tuple[str, ...] = ("B1", "B2", "B3", "B7", "B9", "B12", "B13")
 
 
 def all_or_nothing(delta: float, inputs: int = 2) -> NDArray[np.float64]:
     """Nothing is told with the chance 1 - delta, and the whole input with delta."""
     return np.hstack([np.full((inputs, 1), 1 - delta), delta * np.eye(inputs)])
+
+
+def adaptive(first: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Two reports of a device that has two bits: the first is about one of them, and what the second is about depends
+    on the first: the other bit after a yes, and whether both are the same after a no. A row for each pair of bits."""
+    rows = []
+    for one in (0, 1):
+        for other in (0, 1):
+            asked_next = (int(one == other), other)
+            rows.append([first[one, said] * first[asked_next[said], then] for said in (0, 1) for then in (0, 1)])
+    return np.array(rows)
 
 
 def mechanisms() -> dict[str, NDArray[np.float64]]:
@@ -41,6 +52,7 @@ def mechanisms() -> dict[str, NDArray[np.float64]]:
         "one of four": category,
         "one of four, told as one of two pairs": category @ pairs,
         "two coins, and a third that flips one answer in five": coins @ np.array([[0.8, 0.2], [0.2, 0.8]]),
+        "two coins twice, the second question by the first answer": adaptive(coins),
         "counts up to 6": number,
         "always the same": np.ones((3, 1)),
         "the input itself": np.eye(2),

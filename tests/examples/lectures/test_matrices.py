@@ -47,3 +47,12 @@ def test_one_mechanism_has_many_pairs() -> None:
     assert curve == sorted(curve, reverse=True)
     assert curve[0] == 0.5
     assert curve[-1] == pytest.approx(0, abs=1e-12)
+
+
+def test_answers_add_up_whichever_is_asked_next() -> None:
+    """Of two bits, the second question by the first answer: every row is a law, and the worst ratio is 9, as of two
+    questions that are fixed."""
+    coins = matrices.mechanisms()["two coins"]
+    table = matrices.adaptive(coins)
+    assert table.sum(axis=1) == pytest.approx(1)
+    assert worst(table) == pytest.approx(2 * math.log(3)) == worst(np.kron(coins, coins))
