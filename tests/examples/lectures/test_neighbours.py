@@ -46,3 +46,10 @@ def test_normal_noise_is_less_from_twelve_entries_on() -> None:
     for entries in (first - 1, first):
         laplace, normal = 2 * entries**2, 2 * 11.736 * entries
         assert (normal < laplace) == (entries == first)
+
+
+def test_noise_that_is_sized_by_the_data_tells_of_it() -> None:
+    """Two tables that differ in one row, by sums that either can have: no epsilon bounds it."""
+    far = [neighbours.observed(seen) for seen in (10.0, 100.0, 1_000.0)]
+    assert far == sorted(far)
+    assert far[-1] > 900
