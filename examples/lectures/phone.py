@@ -57,12 +57,12 @@ def absolute(metric: Metric) -> float:
     return 2 * ratio / (1 - ratio**2)
 
 
-def central(epsilon: float, people: int) -> float:
+def central(epsilon: float, people: float) -> float:
     """How far the mean of values between 0 and 1 is off on average, where a trusted server adds noise once."""
     return 1 / (epsilon * people)
 
 
-def local(epsilon: float, people: int) -> float:
+def local(epsilon: float, people: float) -> float:
     """The deviation of the same mean where each adds noise of its own."""
     return math.sqrt(2 / people) / epsilon
 
