@@ -13,7 +13,6 @@ mean of five ages, of the two men and of the three women leave thousands; a medi
 from __future__ import annotations
 
 from functools import cache
-from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -106,27 +105,34 @@ def _average(questions: int, error: float, randomised: bool) -> float:
     return float(np.mean([recovered(questions, error, seed, randomised) for seed in range(_TABLES)]))
 
 
+def _adding_up(total: int, number: int, least: int = 0) -> list[list[int]]:
+    """All lists of so many ages, from the youngest on, that add up to so much."""
+    if number == 1:
+        return [[total]] if least <= total <= _OLDEST else []
+    return [
+        [own, *more] for own in range(least, total // number + 1) for more in _adding_up(total - own, number - 1, own)
+    ]
+
+
 def ages() -> list[tuple[str, int]]:
     """How many tables of three women and two men there can be, after each release about the small one: its means are
     told, then the median of all, the least and the greatest."""
     women, men = (np.array(own) for own in AGES.values())
     everybody = np.concatenate([women, men])
-    whole = np.arange(_OLDEST + 1)
-    two = np.array([pair for pair in combinations_with_replacement(whole.tolist(), 2) if sum(pair) == men.sum()])
-    three = np.array([own for own in combinations_with_replacement(whole.tolist(), 3) if sum(own) == women.sum()])
-    pairs = np.array([np.concatenate([one, other]) for one in three for other in two])
-    told_ = [(f"means: all {everybody.mean():g}, men {men.mean():g}, women {women.mean():g}", len(pairs))]
+    pairs = _adding_up(men.sum(), 2)
+    left = np.array([[*own, *two] for own in _adding_up(women.sum(), 3) for two in pairs])
+    told_ = [(f"means: all {everybody.mean():g}, men {men.mean():g}, women {women.mean():g}", len(left))]
     for name, release in (("median", np.median), ("least", np.min), ("greatest", np.max)):
         value = release(everybody)
-        pairs = pairs[release(pairs, axis=1) == value]
-        told_.append((f"and the {name} of all: {value:g}", len(pairs)))
+        left = left[release(left, axis=1) == value]
+        told_.append((f"and the {name} of all: {value:g}", len(left)))
     return told_
 
 
 def told() -> str:
     """What is got right, and how many tables are left."""
     rows = [(attack.name, *(f"{part:.0%}" for part in attack.right)) for attack in attacks()]
-    left = [(name, f"{number:,}") for name, number in ages()]
+    tables = [(name, f"{number:,}") for name, number in ages()]
     return "\n".join(
         [
             f"{PEOPLE} people, of whom half have it. An attacker asks for sums over random halves of them. What part",
@@ -139,7 +145,7 @@ def told() -> str:
             "",
             "Five people, women of 31, 26 and 27, men of 49 and 19. The tables of ages that there can be:",
             "",
-            table(("after the exact", "tables"), left, (False, True)),
+            table(("after the exact", "tables"), tables, (False, True)),
         ]
     )
 

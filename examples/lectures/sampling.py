@@ -96,7 +96,7 @@ def told() -> str:
             "",
             f"1,000 steps, of a secret hundredth each, at epsilon 1: notes have {printed:g}, and added up it is",
             f"{added:.2f}; {curve:.2f} but for a chance of 10^-5, where no more is known of a step than its epsilon.",
-            f"The notes' q epsilon sqrt T is {root:.3f}: the order of it, and no bound: delta is {at_root:.2f} there.",
+            f"The notes' q epsilon sqrt T is {root:.3f}: the order of it, no bound: delta is {at_root:.2f} there.",
         ]
     )
 
