@@ -23,7 +23,16 @@ from deniable_aggregator.telling.terminal import table
 
 from ._running import run
 
-__all__ = ["FUNCTIONS", "SHOWS", "found", "joint_counts", "main", "normal_is_less_from", "observed", "worst_bucket_ratio"]
+__all__ = [
+    "FUNCTIONS",
+    "SHOWS",
+    "found",
+    "joint_counts",
+    "main",
+    "normal_is_less_from",
+    "observed",
+    "worst_bucket_ratio",
+]
 
 SHOWS: tuple[str, ...] = ("B14", "C2", "C6", "C9", "E14")
 
@@ -96,8 +105,8 @@ def normal_is_less_from(delta: float) -> int:
 
 
 def observed(seen: float, epsilon: float = 1.0) -> float:
-    """The logarithm of the ratio by which a sum is told apart that is `seen`, of (0, 0, 1) and of (0, 0, 50), where the
-    scale of Laplace's noise is the greatest value that there is, over epsilon: it has no bound."""
+    """The logarithm of the ratio by which a sum that is `seen` tells (0, 0, 1) from (0, 0, 50), where the scale of
+    Laplace's noise is the greatest value that there is, over epsilon: it has no bound."""
     small, large = 1 / epsilon, 50 / epsilon
     return math.log(small / large) + abs(seen - 1) / small - abs(seen - 50) / large
 
@@ -117,8 +126,10 @@ def told() -> str:
             "k entries that each move by 1 are k apart by l1, and sqrt k by l2:",
             f"at delta 10^-5 normal noise is less from k = {normal_is_less_from(1e-5)} on.",
             "",
-            "A sum with noise of the greatest value that there is, at epsilon 1: what tells (0, 0, 1) from (0, 0, 50)",
-            table(("seen", "epsilon kept"), [(f"{seen:,}", f"{observed(seen):,.1f}") for seen in _SEEN], (True, True)),
+            "A sum with noise of the greatest value that there is, at epsilon 1: (0, 0, 1) is told from (0, 0, 50)",
+            table(
+                ("seen", "epsilon kept"), [(f"{seen:,}", f"{observed(seen):,.1f}") for seen in _SEEN], (True, True)
+            ),
         ]
     )
 
