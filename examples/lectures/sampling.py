@@ -113,7 +113,7 @@ def drawn() -> str:
         "2 p epsilon, as printed": lambda epsilon: 2 * _SHARE * epsilon,
     }
     lines = [Curve(name, [(place, way(place)) for place in places]) for name, way in ways.items()]
-    up = Axis("told of a device", (0, 0.5, 1, 1.5, 2))
+    up = Axis("told of a device", (0, 1, 2, 3, 4))
     return curves("One in ten takes part", Axis("epsilon of an answer", (0, 1, 2, 3, 4)), up, lines)
 
 
