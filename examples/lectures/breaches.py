@@ -1,9 +1,10 @@
 """What happened to data without names, why encryption does not help, and what is nobody's secret.
 
 A name that is left out does not make people many. Zip code, day of birth and sex are one person's in 87% of cases
-(Sweeney, 2000); six films and about when they were seen are in 99% (Narayanan and Shmatikov, 2008); a table in which
-each looks like four others still says that somebody of 55 has one of two diseases; a median of an odd number is
-somebody's value; and exact tables of the 2010 census gave back the people that they were made of.
+(Sweeney, 2000); six films and about when they were rated are in 99% (Narayanan and Shmatikov, 2008, where two more
+were known wrongly); a table in which each looks like three others still says that somebody of 55 has one of two
+diseases; a median of an odd number is somebody's value; and exact tables of the 2010 census gave back nearly half of
+the people that they were made of (Abowd and others, at the Census Bureau).
 
 Encryption hides data on their way. Who may open them sees all; and who may only open sums, as with secure
 computation, subtracts the sum without you from the sum with you. What noise on the device hides is one person's
@@ -17,6 +18,7 @@ without them. And who is asked has to be told what that means, and has to say ye
 from __future__ import annotations
 
 import math
+from functools import cache
 from statistics import median
 
 import numpy as np
@@ -25,7 +27,7 @@ from deniable import Collection, Consent
 from deniable.testing import TestClient
 from deniable_aggregator.accounting import Spent, belief
 from deniable_aggregator.telling.reveals import reveals
-from deniable_aggregator.telling.terminal import table
+from deniable_aggregator.telling.terminal import bar, table
 
 from ._running import run
 
@@ -68,6 +70,7 @@ def alone(people: int, cells: int) -> float:
     return (1 - 1 / cells) ** (people - 1)
 
 
+@cache
 def films(known: int, people: int = 4_000, shown: int = 1_000, seen: int = 40) -> float:
     """The part of people who are the only ones to have seen so many films that somebody knows they have: films of
     very different fame, some 40 a person."""
@@ -117,7 +120,7 @@ def collected(consent: Consent) -> int:
 
 def told() -> str:
     """The figures, and what a device says."""
-    rows = [(f"{known}", f"{films(known):.0%}") for known in (1, 2, 4, 6)]
+    rows = [(f"{known}", f"{films(known):.0%}", bar(films(known), 0, films(known), 0, 1)) for known in (1, 2, 4, 6)]
     ages = [31, 49, 26, 19, 27]
     moved, sure = smoker(10_000, math.log(3))
     counts = [f"{consent.value} {collected(consent)}" for consent in (Consent.GRANTED, Consent.WITHHELD)]
@@ -127,12 +130,13 @@ def told() -> str:
             f"{alone(7_500, 365 * 80 * 2):.0%} of them are alone in their cell.",
             "4,000 people, 1,000 films, some 40 seen by each; so many of somebody's films point to them alone:",
             "",
-            table(("films known", "alone"), rows, (True, True)),
+            table(("films known", "alone", "0% to 100%"), rows, (True, True, False)),
             "",
             f"Somebody is 55, and in a table where each looks like three others: {' or '.join(sorted(left(55)))}.",
             f"The median of {', '.join(map(str, ages))} is {median(ages)}: somebody's own age.",
             f"The 2010 census: {CENSUS:,} people; given back exactly {0.46 * CENSUS / 1e6:.0f} million (46%),",
-            f"to a year of age {0.71 * CENSUS / 1e6:.0f} million (71%); of names that were guessed for them 38% were right.",
+            f"to a year of age {0.71 * CENSUS / 1e6:.0f} million (71%).",
+            "Of the names that were guessed for them 38% were right.",
             "",
             "Four people sum up exactly, by the best encryption, with somebody and without:",
             f"{difference([1, 0, 1, 1], 2)} more, so they have it.",

@@ -30,7 +30,7 @@ from ._running import run
 
 __all__ = ["FEATURES", "SHOWS", "fleet", "from_counts", "from_devices", "gains", "main", "right", "scales", "told"]
 
-SHOWS = ("C8", "H9")
+SHOWS = ("C8", "E14", "H9")
 FEATURES = {"wears": ("light", "heavy"), "moves": ("often", "seldom"), "sleeps": ("short", "long")}
 CLASSES = ("well", "ill")
 _CHANCES = {"wears": (0.75, 0.35), "moves": (0.8, 0.3), "sleeps": (0.5, 0.6)}

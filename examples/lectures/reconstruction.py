@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from deniable import Epsilon
 from deniable.mechanisms import RandomizedResponse
 from deniable_aggregator.planning import twins
-from deniable_aggregator.telling.terminal import table
+from deniable_aggregator.telling.terminal import bar, table
 
 from ._drawing import Axis, Curve, curves
 from ._running import run
@@ -131,14 +131,18 @@ def ages() -> list[tuple[str, int]]:
 
 def told() -> str:
     """What is got right, and how many tables are left."""
-    rows = [(attack.name, *(f"{part:.0%}" for part in attack.right)) for attack in attacks()]
+    rows = [
+        (attack.name, *(f"{part:.0%}" for part in attack.right), bar(attack.right[-1], 0.5, attack.right[-1], 0.5, 1))
+        for attack in attacks()
+    ]
+    header = ("sums", *(f"{number:,}" for number in QUESTIONS), "50% to 100%")
     tables = [(name, f"{number:,}") for name, number in ages()]
     return "\n".join(
         [
             f"{PEOPLE} people, of whom half have it. An attacker asks for sums over random halves of them. What part",
             "of the people is got right, where half is no better than a coin:",
             "",
-            table(("sums", *(f"{number:,}" for number in QUESTIONS)), rows, (False, *[True] * len(QUESTIONS))),
+            table(header, rows, (False, *[True] * len(QUESTIONS), False)),
             "",
             f"From all reports nobody gets more right than {best(0.5):.0%} on average, where half have it. Where one",
             f"in ten has it, {best(0.1):.0%}: as much as 'nobody has it' gets right without any report.",

@@ -14,6 +14,7 @@ steps that each look at a secret part q: the sum of what each step tells is T ln
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from scipy.optimize import brentq
@@ -23,9 +24,10 @@ from deniable.mechanisms import Mechanism, RandomizedResponse
 from deniable_aggregator.accounting import Spent, advanced, composed_delta, dummied, sampled
 from deniable_aggregator.telling.terminal import table
 
+from ._drawing import Axis, Curve, curves
 from ._running import run
 
-__all__ = ["SHOWS", "fails_from", "main", "seen", "steps", "survey", "told"]
+__all__ = ["SHOWS", "drawn", "fails_from", "main", "seen", "steps", "survey", "told"]
 
 SHOWS = ("B17", "E6", "E13")
 _SHARE = 0.1
@@ -101,6 +103,20 @@ def told() -> str:
     )
 
 
+def drawn() -> str:
+    """What is told of a device of which one in ten takes part, against what an answer tells."""
+    places = [step / 10 for step in range(1, 41)]
+    ways: dict[str, Callable[[float], float]] = {
+        "taking part is seen": lambda epsilon: epsilon,
+        "it is secret": lambda epsilon: sampled(Spent(epsilon), _SHARE).epsilon,
+        "dummies are sent": lambda epsilon: dummied(RandomizedResponse(Epsilon.of(epsilon), 2), _SHARE),
+        "2 p epsilon, as printed": lambda epsilon: 2 * _SHARE * epsilon,
+    }
+    lines = [Curve(name, [(place, way(place)) for place in places]) for name, way in ways.items()]
+    up = Axis("told of a device", (0, 1, 2, 3, 4))
+    return curves("One in ten takes part", Axis("epsilon of an answer", (0, 1, 2, 3, 4)), up, lines)
+
+
 def main(arguments: list[str]) -> int:
-    """Print it."""
-    return run(arguments, told)
+    """Print it, or draw it."""
+    return run(arguments, told, drawn)

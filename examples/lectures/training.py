@@ -7,10 +7,12 @@ downhill (noisy gradient descent: the weights go from w to w - rate g, where g i
 
 Lecture notes are wrong twice. They let one record move the minimum by 4 G / (n lambda), for a penalty of
 lambda |w|^2, which is 2 lambda-strongly convex: it is G / (n lambda), so that their noise is four times too large.
+(Either is about the minimum itself; what a search finds lies a little off it, for which `central/output.py` pays.)
 And their descent clips the gradient of the batch, to C, with noise for a move by C: one record can turn that
 gradient around, which is a move by 2 C, and then delta is 170 times what is said. Each record's gradient has to be
 clipped by itself, and on a device there is nothing else to clip. (Abadi and others, CCS 2016, clip so; Chaudhuri,
-Monteleoni and Sarwate, JMLR 12, 2011, have minima.)
+Monteleoni and Sarwate, JMLR 12, 2011, have minima.) That such a descent does badly on large networks, as notes say,
+is not shown here.
 """
 
 from __future__ import annotations
