@@ -4,9 +4,10 @@ from __future__ import annotations
 
 __all__ = ["SHOWN"]
 
+_AUDIT = "tests/planning/test_audit.py"
 _CENTRAL, _WHOLE = "tests/examples/test_central.py", "tests/consistency/test_whole_numbers.py"
 SHOWN: dict[str, str] = {
-    "B15": "tests/planning/test_audit.py::test_every_mechanism_measures_what_it_claims",
+    "B15": f"{_AUDIT}::test_a_metric_measures_no_more_than_it_spends_and_more_than_if_it_spent_less",
     "B16": "tests/golden/test_golden_costs.py::test_exact_averages_of_a_few_people_give_them_away",
     "B17": "tests/accounting/test_participation.py::test_secret_participation_of_one_in_ten",
     "C8": "tests/golden/test_golden_costs.py::test_naive_bayes_by_both_routes",
