@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -112,6 +113,17 @@ def test_cases_draw_again_where_a_draw_is_discarded() -> None:
         "randomized_response", "subset_selection", "projective_geometry", "hybrid", "memoized_subset",
         "pad_and_sample", "codewords",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_page_tells_of_every_parameter(name: str) -> None:
+    """By its name, with `_i` for a number at its end, or by what it begins with where it is another mechanism's."""
+    page = (ROOT / "README.md").read_text("utf-8")
+    assert f"**{name}**" in page
+    told = set(re.findall(r"`([a-z_]+)(?:\.\.\.)?`", page))
+    for subject in FILES[f"mechanisms/{name}.json"]["subjects"]:
+        for parameter in subject["parameters"]:
+            assert {re.sub(r"_\d+$", "_i", parameter), parameter[: parameter.find("_") + 1]} & told, parameter
 
 
 def test_answers_are_compared_as_near_as_they_say() -> None:
