@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 _WANTED = 0.01
+_AT = {"devices": "{} devices", "epsilon": "epsilon {}"}
 
 
 def add(commands: Any) -> None:
@@ -115,7 +116,9 @@ def _lines(collection: Collection, found: Plan, options: Any) -> Iterator[str]:
         from deniable_aggregator.telling import digits
 
         seen = questions[name].changes.get(own.where)
-        return digits.half(seen.change, own.heading).removeprefix("±") if seen else "–"
+        if not seen:
+            return "–"
+        return digits.half(seen.change, own.heading).removeprefix("±") if seen.change < own.whole else "none"
 
     rows = list(_widths.told({name: own.widths for name, own in questions.items()}, change))
     yield table(("answer", "half width", "change seen"), rows, (False, False, False))
@@ -160,8 +163,8 @@ def _load(collection: Collection, found: Plan) -> Iterator[str]:
         f"{VISIT.least:g} to {VISIT.most:,.0f} µs, {VISIT.source})."
     )
     if collection.segment_count > 1:
-        part = 1 / collection.segment_count
-        yield f"A segment that has {part:.2g} of the devices is told {part**-0.5:.3g} times as wide."
+        parts = collection.segment_count
+        yield f"A segment that has one in {parts} of the devices is told about {parts**0.5:.3g} times as wide."
 
 
 def _size(size: float) -> str:
@@ -185,7 +188,7 @@ def _panels(collection: Collection, names: Sequence[str], has: Mapping[str, Flee
         found = curves(collection, collection.metrics[name], options.devices, has.get(name))
         for across, curve in zip(("devices", "epsilon"), found or (), strict=False):
             if curve is not None and curve.points:
-                yield Panel(f"{name} against {across}", across, curve.points, curve.here)
+                yield Panel(f"{name} against {across}", across, curve.points, curve.here, _AT[across])
 
 
 def _plot(collection: Collection, names: Sequence[str], has: Mapping[str, Fleet], options: Any, text: str) -> None:

@@ -25,7 +25,7 @@ from deniable_aggregator.planning.needed import (
     epsilon_for,
     part_at,
 )
-from deniable_aggregator.planning.noise import rounded, white
+from deniable_aggregator.planning.noise import white
 from deniable_aggregator.planning.otherwise import otherwise
 from deniable_aggregator.planning.power import Seen, seen
 from deniable_aggregator.planning.widths import Fleet, Width, widths, worst
@@ -154,7 +154,7 @@ def _refused(
     for sentence in white(metric, question.widths, devices):
         told = [sentence]
         if question.devices and question.devices.least:
-            told.append(f"±{100 * wanted:g}% of what is possible takes {rounded(question.devices.least)} devices")
+            told.append(f"±{100 * wanted:g}% of what is possible takes {question.devices.least:,.0f} devices")
         epsilon = epsilon_for(collection, metric, wanted, devices, fleets.get(metric.name)).least
         told.append(
             f"of {devices:,} devices it takes epsilon {epsilon:g}"

@@ -44,13 +44,20 @@ class Panel(NamedTuple):
     """From left to right; what they are high is told in percent."""
     here: tuple[float, float]
     """Where something stands."""
+    at: str = "{} devices"
+    """How a place on the axis below is told."""
+
+    @property
+    def stands(self) -> str:
+        """Where something stands, in words."""
+        return f"±{_percent(self.here[1])} at {self.at.format(_number(self.here[0]))}"
 
     @property
     def words(self) -> str:
         """The panel for who does not see it."""
         ends = [self.points[0], self.points[-1]]
-        told = " to ".join(f"±{_percent(high)} at {_number(place)}" for place, high in ends)
-        return f"{self.title}: {told} {self.across}; here ±{_percent(self.here[1])} at {_number(self.here[0])}"
+        told = " to ".join(f"±{_percent(high)} at {self.at.format(_number(place))}" for place, high in ends)
+        return f"{self.title}: {told}; here {self.stands}"
 
 
 class _Axis(NamedTuple):
@@ -98,8 +105,7 @@ def plotted(panel: Panel) -> str:
         if "".join(below[max(start - 1, 0) : start + len(text) + 1]).strip() == "":
             below[start : start + len(text)] = text
     axis = [f"{'':>{wide}} └{'─' * _COLUMNS}", f"{'':>{wide}}  {''.join(below).rstrip()}  {panel.across}"]
-    here = f"● ±{_percent(panel.here[1])} at {_number(panel.here[0])} {panel.across}"
-    return "\n".join([f"{panel.title}: {here}", *lines, *axis])
+    return "\n".join([f"{panel.title}: ● {panel.stands}", *lines, *axis])
 
 
 def svg(panels: Sequence[Panel], title: str) -> str:
@@ -141,7 +147,7 @@ def _drawn(panel: Panel, top: float) -> Iterator[str]:
         return _LEFT + wide * across.part(point[0]), top + _HIGH * (1 - down.part(point[1]))
 
     yield _text(8, top - 24, panel.title)
-    yield _text(8, top - 8, f"here ±{_percent(panel.here[1])} at {_number(panel.here[0])} {panel.across}", "faint")
+    yield _text(8, top - 8, f"here {panel.stands}", "faint")
     for tick in down.ticks:
         y = top + _HIGH * (1 - down.part(tick))
         yield f'<path class="grid" d="M{_LEFT} {y:.1f}h{wide}"/>'
