@@ -97,7 +97,7 @@ def _draw(case: Case, chances: _Floats) -> _Draw:
         return lambda devices, generator: [generator.multinomial(devices, sent / sent.sum())]
 
     def drawn(devices: int, generator: np.random.Generator) -> list[NDArray[np.int64]]:
-        places = generator.choice(len(values), p=chances, size=devices)
+        places = np.repeat(np.arange(len(values)), generator.multinomial(devices, chances))
         return simulate(metric, Population(values, places), generator)
 
     return drawn
