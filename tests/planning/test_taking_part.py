@@ -6,13 +6,14 @@ import json
 import math
 import re
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deniable import Client, Collection, Settings
-from deniable_aggregator import Reader
+from deniable_aggregator import Reader, demo
 from deniable_aggregator.answers import answer
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.population import Population, evenly, taking_part
@@ -70,6 +71,22 @@ def test_check_says_what_a_part_of_the_devices_tells(tmp_path: Path) -> None:
     assert gain(asked).row == pytest.approx(4 * gain(all_asked).row)
 
 
+def test_a_plan_of_a_part_is_that_of_as_many_devices_as_report(tmp_path: Path) -> None:
+    """Widths, changes that are seen, bytes, processors; but it takes four times as many devices, as does a fake."""
+    part, fewer = (
+        json.loads(told("plan", written(tmp_path, text), "dark", "--devices", devices, "--json").stdout)
+        for text, devices in ((PART, "40000"), (EVERY, "10000"))
+    )
+    (one,), (other,) = part["metrics"], fewer["metrics"]
+    assert one["rows"][0]["half_width"] == other["rows"][0]["half_width"]
+    assert one["rows"][0]["seen"]["change"] == pytest.approx(other["rows"][0]["seen"]["change"], rel=0.02)
+    assert one["devices"]["least"] == 4 * other["devices"]["least"]
+    assert one["one_fake"] == pytest.approx(4 * other["one_fake"])
+    for same in ("fleet_bytes", "ids", "processors"):
+        assert part["load"][same] == pytest.approx(fewer["load"][same])
+    assert part["load"]["calls"] == 0.25
+
+
 @pytest.mark.parametrize("name", ["files", "minutes"])
 def test_the_widths_of_totals_are_those_that_come_out(name: str) -> None:
     """Predicted within 5% of what fleets of as many devices have, coins included."""
@@ -93,6 +110,16 @@ def test_explain_claims_no_privacy_for_a_coin(tmp_path: Path) -> None:
     assert re.search(r"the same year, as often as it is drawn +92", part)
     reports = [re.findall(r"^(?:after|one report).*", each, re.MULTILINE) for each in (part, every)]
     assert [line.split() for line in reports[0]] == [line.split() for line in reports[1]]
+
+
+def test_the_demo_can_ask_a_part_of_its_devices() -> None:
+    """Of the same fleet; a part that is none is refused in one line."""
+    refused = told("demo", "--once", "--sample", "2")
+    assert refused.returncode == 2
+    assert "collection.sample: must lie between 0.000001 and 1, not at 2" in refused.stderr
+    (part, _), (every, _) = demo._loaded("0.5"), demo._loaded(None)
+    assert (part.sample, every.sample) == (Fraction(1, 2), Fraction(1))
+    assert part.metrics.keys() == every.metrics.keys()
 
 
 def test_another_part_cuts_what_went_on(tmp_path: Path) -> None:
