@@ -65,11 +65,12 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "accounting": set(),
         "learning": {"answers"},
         "telling": {"accounting", "analysis", "answers"},
+        "notice": {"telling"},
         "planning": {"analysis", "answers", "estimators"},
         "serving": {"analysis", "ingest", "store", "telling"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
         "demo": {"analysis", "answers", "learning", "planning", "serving", "telling", "web"},
-        "commands": {"analysis", "demo", "planning", "serving", "store", "telling", "web"},
+        "commands": {"analysis", "demo", "notice", "planning", "serving", "store", "telling", "web"},
     },
 }
 """The rooms of both houses, and which others each may know of: never one that knows of it."""
