@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from deniable._parser import Parser
+
 __all__ = ["ENDPOINT", "PAGE", "Parser", "UsageError", "add_http", "command", "positive"]
 
 ENDPOINT = "127.0.0.1:8470"
 PAGE = "127.0.0.1:8471"
-Parser = argparse.ArgumentParser
 
 
 class UsageError(Exception):
