@@ -13,13 +13,13 @@ Numbers are those of `deniable explain`: of `telling/reveals.py`, the device's o
 
 from __future__ import annotations
 
-from deniable_aggregator.notice._document import Document
+from deniable_aggregator.notice._document import Document, escaped, page
 from deniable_aggregator.notice._language import Language, LanguageError, languages
 from deniable_aggregator.notice.officer import record
 from deniable_aggregator.notice.people import notice
 from deniable_aggregator.notice.review import sheets
 
-__all__ = ["FORMS", "WRITERS", "Document", "Language", "LanguageError", "languages"]
+__all__ = ["FORMS", "WRITERS", "Document", "Language", "LanguageError", "escaped", "languages", "page"]
 
 WRITERS = {"people": notice, "officer": record, "review": sheets}
 """By whom it is for: what writes it."""

@@ -16,11 +16,13 @@ from typing import NamedTuple
 
 from deniable.person.words import laid_out, plain
 
-__all__ = ["STYLE", "Document", "page"]
+__all__ = ["Document", "escaped", "page"]
 
-STYLE = """
-:root { color-scheme: light dark; --line: #767676; --mark: #0b57d0; --soft: #0b57d026; }
-@media (prefers-color-scheme: dark) { :root { --line: #9a9a9a; --mark: #8ab4f8; --soft: #8ab4f833; } }
+_STYLE = """
+:root { color-scheme: light dark; --line: #767676; --mark: #0b57d0; --soft: #0b57d026;
+  background: #fff; color: #111; }
+@media (prefers-color-scheme: dark) { :root { --line: #9a9a9a; --mark: #8ab4f8; --soft: #8ab4f833;
+  background: #121212; color: #f1f1f1; } }
 body { font: 1rem/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 46rem; padding: 1rem;
   overflow-wrap: anywhere; }
 h1, h2, h3 { line-height: 1.25; }
@@ -31,6 +33,7 @@ th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem .35rem 0; t
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 [scope=col], td { overflow-wrap: normal; }
 a { color: var(--mark); }
+caption { text-align: left; padding-top: .75rem; }
 code { font-size: .95em; }
 svg { display: block; height: .9rem; width: 100%; }
 .all { fill: var(--soft); } .truth { fill: var(--mark); }
@@ -43,6 +46,7 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="deniable">
 <meta name="referrer" content="no-referrer">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{digest}'">
 <title>{title}</title>
@@ -113,9 +117,12 @@ class Document:
         """Add a table."""
         self.parts.append(Rows(tuple(head), tuple(map(tuple, rows))))
 
-    def html(self) -> str:
-        """As a page of its own, without scripts and without anything from elsewhere."""
-        body = [f"<h1>{_html(self.title)}</h1>", *map(_as_html, self.parts)]
+    def html(self, back: tuple[str, str] | None = None) -> str:
+        """As a page of its own, without scripts and without anything from elsewhere; `back` leads to another one, by
+        what it is called and where it is."""
+        body = [f"<h1>{escaped(self.title)}</h1>", *map(_as_html, self.parts)]
+        if back:
+            body.append(f'<p><a href="{escaped(back[1])}">{escaped(back[0])}</a></p>')
         return page(self.language, self.title, "\n".join(body))
 
     def markdown(self) -> str:
@@ -130,11 +137,11 @@ class Document:
 
 def page(language: str, title: str, body: str) -> str:
     """A whole page of HTML."""
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    return _PAGE.format(language=_html(language), title=_html(title), digest=digest, style=STYLE, body=body)
+    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    return _PAGE.format(language=escaped(language), title=escaped(title), digest=digest, style=_STYLE, body=body)
 
 
-def _html(words: str) -> str:
+def escaped(words: str) -> str:
     """Words in HTML; what stands between backticks is typed."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(plain(words), quote=True))
 
@@ -154,20 +161,26 @@ def _typed(words: str) -> Iterable[tuple[bool, str]]:
 def _as_html(part: Heading | Paragraph | Items | Rows) -> str:
     match part:
         case Heading(level, words):
-            return f"<h{level}>{_html(words)}</h{level}>"
+            return f"<h{level}>{escaped(words)}</h{level}>"
         case Paragraph(words):
-            return f"<p>{_html(words)}</p>"
+            return f"<p>{escaped(words)}</p>"
         case Items(names, commands, to_tick):
             box = "☐ " if to_tick else ""
-            cells = [f"<code>{html.escape(plain(each))}</code>" if commands else box + _html(each) for each in names]
+            cells = [
+                f"<code>{html.escape(plain(each))}</code>" if commands else box + escaped(each) for each in names
+            ]
             return "\n".join(["<ul>", *(f"<li>{cell}</li>" for cell in cells), "</ul>"])
         case Rows(head, rows):
-            top = "".join(f'<th scope="col">{_html(each)}</th>' for each in head)
+            top = "".join(f'<th scope="col">{escaped(each)}</th>' for each in head)
             lines = [
-                f'<tr><th scope="row">{_html(first)}</th>{"".join(f"<td>{_html(each)}</td>" for each in rest)}</tr>'
+                "".join([f'<tr><th scope="row">{escaped(first)}</th>', *map(_cell, rest), "</tr>"])
                 for first, *rest in rows
             ]
             return "\n".join(["<table>", *([f"<tr>{top}</tr>"] if any(head) else []), *lines, "</table>"])
+
+
+def _cell(words: str) -> str:
+    return f"<td>{escaped(words)}</td>"
 
 
 def _as_markdown(part: Heading | Paragraph | Items | Rows) -> str:

@@ -65,8 +65,12 @@ class Language:
 
     def number(self, value: float, places: int = 0) -> str:
         """A number as it is written."""
+        return self.digits(f"{value:,.{places}f}")
+
+    def digits(self, text: str) -> str:
+        """A number that is written as in English, as it is written here."""
         signs = {",": self("form.thousands"), ".": self("form.decimal")}
-        return "".join(signs.get(sign, sign) for sign in f"{value:,.{places}f}")
+        return "".join(signs.get(sign, sign) for sign in text)
 
     def short(self, value: float) -> str:
         """A number with no more digits than it has."""
