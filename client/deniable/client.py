@@ -109,7 +109,7 @@ class Client:
             self._say(DEBUGGING)
         self._state = State(state, settings.clock, self._say)
         self._begin_anew()
-        if word.misspelt:
+        if word.misspelt or self._debug:
             self._say(word.why)
         elif word.why:  # whoever says no is not to be bothered by it
             _log.info("deniable: %s", word.why)
@@ -257,7 +257,8 @@ class Client:
         unwritten, counts = keeper.recorded, keeper.counts(self._look(health, {}))
         seen: Outlook = self._look(lambda connection: outlook(connection, self.collection, now), UNKNOWN)
         trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
-        trouble = trouble or (DEBUGGING if self._debug else "") or self._environment.why
+        told = (DEBUGGING if self._debug else "", self._environment.why)
+        trouble = trouble or "; ".join(filter(None, told))
         recorded = tuple(sorted({*seen.recorded, *unwritten}))
         ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
         going = self._sends and not (self._closed or self._debug)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 import threading
 from pathlib import Path
 
@@ -280,6 +281,16 @@ def test_whoever_says_no_is_not_bothered(monkeypatch: pytest.MonkeyPatch, caplog
             device.status()
     said = [record for record in caplog.records if "DO_NOT_TRACK" in record.getMessage()]
     assert [record.levelname for record in said] == ["INFO"]
+
+
+def test_whoever_debugs_is_told_that_the_environment_says_no(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Or they would look at a debug view that stays empty."""
+    monkeypatch.setenv("CI", "true")
+    with Client(COLLECTION, consent="granted", debug=True) as device:
+        assert re.search(r"DEBUGGING.*; CI in the environment says", device.status().trouble)
+    assert any("CI in the environment" in each.message and each.levelname == "WARNING" for each in caplog.records)
 
 
 def test_what_waits_is_erased_where_the_environment_says_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
