@@ -23,6 +23,7 @@ from deniable.device import coins, ledger
 from deniable.device.state import State
 from support.collection_files import head, metric
 from support.device import Device, Stumbling
+from support.waiting import PATIENCE
 
 DAY = 86400
 EPOCHS = range(1000, 3000)
@@ -173,7 +174,7 @@ def test_processes_of_one_device_have_one_coin(tmp_path: Path) -> None:
 def _drawn_there(path: Path, name: str, epoch: int) -> bool:
     state = State(path)
     try:
-        return state.run(lambda connection: coins.takes_part(connection, asking(0.5, name), epoch))
+        return state.run(lambda connection: coins.takes_part(connection, asking(0.5, name), epoch), PATIENCE)
     finally:
         state.close()
 

@@ -123,8 +123,8 @@ class Estimate:
     note: str = ""
     """What keeps an interval from having an end; empty where nothing does."""
     devices: Row | None = None
-    """How many devices have an answer, where those that reported were drawn by coins: what totals are of. None where
-    all that have one report, or where just those that reported are meant."""
+    """How many devices have an answer, where those that reported were drawn by coins: what totals are of, added up
+    over the epochs of a window. None where all that have one report, or where just those that reported are meant."""
     ask: Callable[[RowId], Row] | None = field(default=None, repr=False, compare=False)
     """What makes another row out of the same reports; None where they are not at hand any more."""
 

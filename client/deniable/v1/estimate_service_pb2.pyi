@@ -558,7 +558,7 @@ class Estimate(google.protobuf.message.Message):
     """The segment whose shares of the population it is weighted by; empty where there is none."""
     devices: builtins.float
     """How many devices have an answer, drawn or not, where those that reported were drawn by coins: what totals are of.
-    0 where all that have one report, or where just those that reported are meant.
+    Added up over the epochs of a window. 0 where all that have one report, or where just those that reported are meant.
     """
     devices_low: builtins.float
     """Lower end of its interval."""
