@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable._section import hint
+from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ def add(commands: Any) -> None:
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
     )
     add_http(parser)
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="let other machines reach in the clear what is to listen there: where something in front speaks TLS",
+    )
     parser.add_argument(
         "--debug-view",
         action="store_true",
@@ -82,7 +88,7 @@ def add(commands: Any) -> None:
 
 def _add_access(parser: Parser) -> None:
     for name, what in (
-        ("--tls-cert", "certificate chain (PEM): only TLS is spoken then"),
+        ("--tls-cert", "certificate chain (PEM): only TLS is spoken then; may be renewed while it is served"),
         ("--tls-key", "the certificate's private key (PEM)"),
         ("--tls-client-ca", "certificates (PEM) of which one must have signed a client's"),
         ("--tokens", "bearer tokens that are let in: lines of report or read, and a token's SHA-256"),
@@ -134,7 +140,8 @@ def run(options: Any) -> None:
     from deniable_aggregator.store import Promise
 
     logging.basicConfig(format="%(message)s")
-    logging.getLogger("deniable_aggregator.serving.supervisor").setLevel(logging.INFO)
+    for room in ("supervisor", "certificates"):
+        logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
     if options.durability.level is not Promise.FSYNC and not options.redis:
         raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
@@ -157,6 +164,8 @@ def run(options: Any) -> None:
     program = Program(settings, Sources(tuple(options.collections)), answering)
     supervisor = Supervisor(program, options.workers)
     site = _site(options.http, supervisor.catalog, debug=options.debug_view)
+    if not options.insecure:
+        _keep_in(options)
     if site:
         supervisor.attach(site.beside)
 
@@ -178,6 +187,17 @@ def run(options: Any) -> None:
             )
 
     serve(supervisor, ready, alone=options.alone)
+
+
+def _keep_in(options: Any) -> None:
+    """Nothing is said in the clear beyond this machine, unless somebody has said that it may be."""
+    unless = "--insecure, if nobody but what speaks TLS in front of it can reach it"
+    if options.tls_cert is None and not is_loopback(options.listen):
+        where = f"--listen {options.listen} is for other machines, in the clear"
+        raise UsageError(f"{where}: --tls-cert FILE --tls-key FILE, or {unless}")
+    if options.http is not None and not is_loopback(options.http):
+        where = f"--http {options.http} shows the page to other machines, in the clear and to anybody"
+        raise UsageError(f"{where}: --http 127.0.0.1:8471, or {unless} and knows who may look")
 
 
 def _site(listen: str | None, catalog: Catalog, *, debug: bool) -> Site | None:
