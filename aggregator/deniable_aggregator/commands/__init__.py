@@ -31,7 +31,7 @@ from deniable_aggregator.commands import (
     simulate,
     synthesize,
 )
-from deniable_aggregator.commands._command import UsageError
+from deniable_aggregator.commands._command import CommandParser, UsageError
 
 __all__ = ["main"]
 
@@ -110,7 +110,7 @@ def _told() -> tuple[type[Exception], ...]:
 def _parser() -> Parser:
     parser = Parser(prog="deniable", description="Telemetry that the people it counts can deny.")
     parser.add_argument("--version", action="version", version=f"deniable {deniable.__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=CommandParser)
     for each in _COMMANDS:
         each.add(commands)
     return parser

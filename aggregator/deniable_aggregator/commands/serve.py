@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import sys
 from dataclasses import replace
@@ -12,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 from deniable._section import hint
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
+from deniable_aggregator.commands._settings import FILE, said_elsewhere
 
 if TYPE_CHECKING:
     from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.serving.server import Settings
+    from deniable_aggregator.serving.sources import Sources
     from deniable_aggregator.store import Durability
     from deniable_aggregator.web import Site
 
@@ -31,6 +35,17 @@ def add(commands: Any) -> None:
         metavar="COLLECTION",
         help="collection files, or directories of them, with the files that they name; read again on SIGHUP, "
         "directories also when any of them changes",
+    )
+    parser.add_argument(
+        f"--{FILE}",
+        type=Path,
+        metavar="FILE",
+        help="settings in TOML, for those that are said neither here nor by the environment (docs/serving.md)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="say what would be done, or what keeps it from being done, and end: nothing listens, nothing is written",
     )
     parser.add_argument(
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
@@ -84,6 +99,7 @@ def add(commands: Any) -> None:
         help="for how long counters are kept after their epoch, such as 90d, or editor=90d for one collection (400d)",
     )
     _add_access(parser)
+    parser.elsewhere = said_elsewhere
 
 
 def _add_access(parser: Parser) -> None:
@@ -139,6 +155,8 @@ def run(options: Any) -> None:
     from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
     from deniable_aggregator.store import Promise
 
+    if not options.insecure:
+        _keep_in(options)
     logging.basicConfig(format="%(message)s")
     for room in ("supervisor", "certificates"):
         logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
@@ -161,11 +179,13 @@ def run(options: Any) -> None:
         simulated=options.simulated,
     )
     settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
-    program = Program(settings, Sources(tuple(options.collections)), answering)
+    sources = Sources(tuple(options.collections))
+    if options.check:
+        _check(options, settings, sources)
+        return
+    program = Program(settings, sources, answering)
     supervisor = Supervisor(program, options.workers)
     site = _site(options.http, supervisor.catalog, debug=options.debug_view)
-    if not options.insecure:
-        _keep_in(options)
     if site:
         supervisor.attach(site.beside)
 
@@ -187,6 +207,16 @@ def run(options: Any) -> None:
             )
 
     serve(supervisor, ready, alone=options.alone)
+
+
+def _check(options: Any, settings: Settings, sources: Sources) -> None:
+    from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.serving.checking import checked
+
+    _site(options.http, Catalog([]), debug=options.debug_view)
+    for sentence in asyncio.run(checked(settings, sources)):
+        print(sentence)
+    print(f"would show the page at http://{options.http}/" if options.http else "would show no page")
 
 
 def _keep_in(options: Any) -> None:

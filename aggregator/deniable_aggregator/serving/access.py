@@ -71,6 +71,12 @@ class Access:
         if self.client_ca and not self.certificate:
             raise ValueError("clients show certificates over TLS only: give the server one too")
 
+    def check(self) -> None:
+        """An error for files that nobody could be let in by."""
+        self.guards()
+        if self.certificate and self.key:
+            Certificates(self.certificate, self.key, self.client_ca).credentials()
+
     def listen(self, server: grpc.aio.Server, where: str) -> int:
         """Have a server listen there, by TLS if there is a certificate; its port."""
         try:
@@ -78,7 +84,7 @@ class Access:
                 return server.add_insecure_port(where)
             secrets = Certificates(self.certificate, self.key, self.client_ca).credentials()
             return server.add_secure_port(where, secrets)
-        except (RuntimeError, ValueError) as error:
+        except RuntimeError as error:
             raise OSError(f"can not listen on {where}: {error}") from error
 
     def costs_more(self) -> bool:

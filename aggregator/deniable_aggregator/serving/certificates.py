@@ -40,7 +40,7 @@ class Certificates:
         self._trouble = ""
 
     def credentials(self) -> grpc.ServerCredentials:
-        """What a server listens with; a ValueError for a set that does not go together."""
+        """What a server listens with; an OSError for a set that does not go together."""
         self._state, self._looked = self._states(), time.monotonic()
         fetch = cast(
             "Callable[[], grpc.ServerCertificateConfiguration]", self._renewed
@@ -62,7 +62,7 @@ class Certificates:
             found = self._read()
             _LOG.info("the certificate has been renewed: %s", self._certificate)
             return found
-        except (OSError, ValueError) as error:
+        except OSError as error:
             if str(error) != self._trouble:  # said once, however many connect
                 self._trouble = str(error)
                 _LOG.error("the certificate stays as it is: %s", error)
@@ -82,7 +82,7 @@ class Certificates:
             if self._client_ca:
                 checked.load_verify_locations(self._client_ca)
         except ssl.SSLError as error:
-            raise ValueError(f"{self._certificate} and {self._key}: {_said(error)}") from error
+            raise OSError(f"{self._certificate} and {self._key}: {_said(error)}") from error
         pair = (self._key.read_bytes(), self._certificate.read_bytes())
         roots = self._client_ca.read_bytes() if self._client_ca else None
         return grpc.ssl_server_certificate_configuration([pair], roots)
@@ -90,7 +90,7 @@ class Certificates:
 
 def _no_password() -> str:
     """A key with a password would ask for it at the terminal."""
-    raise ValueError("the key has a password: a server reads it by itself, so it can have none")
+    raise OSError("the key has a password: a server reads it by itself, so it can have none")
 
 
 def _said(error: ssl.SSLError) -> str:
