@@ -137,9 +137,9 @@ are remembered and randomised once more at the same epsilon.
 - **worst row**: in the window where intervals held least often, the row of which they hold least often, measured
   again in {AGAIN:,} other samples (of texts in {AGAIN // (2 * _FEWER_OF_WORDS)}): each to within 1.4% (of texts 4%),
   nineteen times out of twenty, and the least of up to eight.
-- **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average; without rows whose estimate has
-  been the same in all samples, of texts by randomized response with few devices: a report says nearly nothing there,
-  and intervals are all that is possible.
+- **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average; without rows whose estimate
+  has been the same in all samples, of texts by randomized response with few devices: a report says nearly nothing
+  there, and intervals are all that is possible.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held, and its worst row (each in fewer samples).
 

@@ -121,7 +121,8 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
             while "The page is at" not in (line := next(demo.stdout)):
                 shown.append(line)
             assert next(demo.stdout).strip() in {f"{name} estimates --watch" for name in ("deniable", COMMAND)}
-            assert next(demo.stdout).startswith("What one device records, beside what it would report")
+            while not next(demo.stdout).startswith("What one device records, beside what it would report"):
+                pass
             debugging = next(demo.stdout).strip().replace("/debug", "/api/v1/debug")
             page = line.split(" at ")[1].split(",")[0].rstrip("/")
             assert 'data-demo="true"' in fetched(page)
