@@ -29,6 +29,7 @@ PAGES = (
     "client/README.md",
     "aggregator/README.md",
     "examples/**/*.md",
+    "vectors/README.md",
     "docs/**/*.md",
 )
 """What is a page of the site."""

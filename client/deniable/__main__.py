@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import deniable
+from deniable._parser import Parser
 from deniable.device.consent import Consent
 from deniable.errors import StateError
 from deniable.person import consent, forget, ledger, transcript
@@ -71,8 +72,8 @@ def _write(text: str) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m deniable [STATE]",
         description=_ABOUT,
         epilog=_EXAMPLES,

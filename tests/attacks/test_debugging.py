@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import logging
+import os
 import socket
 import urllib.error
 import urllib.request
@@ -22,6 +25,12 @@ from support.endpoints import answering
 from support.recording import recording
 from support.site import Running, running
 from support.waiting import PATIENCE
+
+LINE = json.dumps({
+    "collection": "editor", "digest": "0", "program": "p", "process": 1, "start": 0, "seconds": 3600, "segment": {},
+    "bytes": 0, "budget": 5.0, "reports": [], "refused": {}, "mistakes": [],
+}).encode() + b"\n"  # fmt: skip
+"""What a debug client tells a view."""
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +124,38 @@ def test_another_site_s_script_gets_nothing(tmp_path: Path) -> None:
         with pytest.raises(urllib.error.HTTPError, match="421"):
             urllib.request.urlopen(urllib.request.Request(address, headers={"Host": "example.org"}), timeout=PATIENCE)
         assert len(address.partition("key=")[2]) >= 22, "128 bits"
+
+
+def test_another_account_that_answers_at_the_socket_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where what it has put there came after the file was looked at: the kernel says who is at the other end."""
+    own = os.geteuid()
+    says = itertools.cycle((own, own + 1))  # the file is this account's, and who answers is not
+    place().parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(place()))
+        other.listen()
+        monkeypatch.setattr(os, "geteuid", lambda: next(says))
+        with debugging(None, "127.0.0.1:1") as device:
+            device.record("minutes", 31415)
+            assert not device.flush(0.5)
+            assert "at the other end is another account" in device.status().last_error
+            connection, _ = other.accept()
+            with connection:
+                connection.settimeout(PATIENCE)
+                assert connection.recv(1) == b""
+
+
+def test_another_account_can_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the file's mode lets through: the view asks the kernel who is there before it reads."""
+    own = os.geteuid()
+    with viewing() as view, socket.socket(socket.AF_UNIX) as stranger:
+        monkeypatch.setattr(os, "geteuid", lambda: own + 1)  # the view is another account than who connects
+        stranger.settimeout(PATIENCE)
+        stranger.connect(str(place()))
+        stranger.sendall(LINE)
+        with contextlib.suppress(ConnectionResetError):  # what was said was not even read
+            assert stranger.recv(64) == b""
+        assert view.showings == []
 
 
 def test_who_connects_and_says_nothing_keeps_nobody_out() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis.crc import key_slot
@@ -40,6 +41,26 @@ async def counted(store: Store, key: CounterKey) -> int:
     """How many batches have been counted."""
     (counters,) = await store.read([key])
     return 0 if counters is None else int(counters[0])
+
+
+def test_everybody_is_never_nobody(nodes: Cluster) -> None:
+    """Who waits while others learn of the primaries, which are lost again before it goes on, learns them itself: no
+    status can be made of nobody's answers, and to be well takes somebody who says so."""
+
+    async def check() -> None:
+        store = Store(nodes.url, shards=SHARDS)
+        await store.open()
+        link: Any = store._servers._link
+        link._starts, link._owners = [], []
+        async with link._learning:
+            asked = asyncio.create_task(link.ask_everywhere(("PING",)))
+            while not link._learning._waiters:  # noqa: ASYNC110 - it waits for who learns
+                await asyncio.sleep(0)
+            link._learned += 1  # somebody has learned them, and lost one
+        assert await asked
+        await store.close()
+
+    asyncio.run(check())
 
 
 def test_shards_are_spread_over_a_cluster(nodes: Cluster) -> None:

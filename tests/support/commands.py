@@ -61,7 +61,7 @@ def _read(file: io.TextIOWrapper) -> str:
 def serving(data: Path, *arguments: str | Path, log: Path | None = None, anew: bool = False) -> Iterator[str]:
     """An aggregator in a process of its own, on an embedded store; its endpoint. `anew`: it loads what it needs."""
     with log.open("ab") if log else contextlib.nullcontext() as errors:
-        command = ("serve", *arguments, "--data", data, "--listen", "127.0.0.1:0", "--http", "off")
+        command = ("serve", "--data", data, "--listen", "127.0.0.1:0", "--http", "off", *arguments)
         program = started(*command, stderr=errors.fileno() if errors else None, anew=anew)
     with program.stdout:
         try:

@@ -10,9 +10,10 @@ import threading
 import urllib.request
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
+from redis import Redis
 
 from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
@@ -68,22 +69,17 @@ class Running:
 
     @contextlib.contextmanager
     def without_store(self) -> Iterator[None]:
-        """The store can not be reached."""
-        link = cast("Any", self.server.store)._servers._link
-        pool = link._pool
-        kept = pool.connection_kwargs["path"]
-
-        def moved(path: str) -> None:
-            pool.connection_kwargs["path"] = path
-            link._idle.clear()
-            self.wait_for(pool.disconnect())
-            pool.reset()
-
-        moved("/nowhere")
+        """The store can not be reached: its socket has another name, and whoever was connected to it is not."""
+        where = self._directory / "data" / "valkey.sock"
+        away = where.with_name("away")
+        with Redis(unix_socket_path=str(where)) as beside:
+            beside.ping()
+            where.rename(away)
+            beside.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         try:
             yield
         finally:
-            moved(kept)
+            away.rename(where)
 
     @property
     def url(self) -> str:

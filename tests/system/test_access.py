@@ -23,6 +23,7 @@ from support.waiting import PATIENCE, soon
 
 COLLECTION = Collection.load(EDITOR)
 STREAM = "/deniable.v1.ReportService/StreamReports"
+SECRETS = ("--tls-cert", str(TLS / "server.pem"), "--tls-key", str(TLS / "server.key"))
 DEVICE, PERSON = "the application's token", "the team's token"
 
 
@@ -178,6 +179,31 @@ def test_a_mistake_is_one_line(tmp_path: Path, arguments: tuple[str | Path, ...]
     shown = told("serve", EDITOR, "--data", tmp_path / "data", "--listen", "127.0.0.1:0", *arguments)
     assert shown.returncode == 2
     assert words in shown.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--listen", "0.0.0.0:0"), "--listen 0.0.0.0:0 is for other machines, in the clear: --tls-cert"),
+        (("--listen", "[::]:0"), "or --insecure"),
+        (("--listen", "telemetry.example.org:0"), "or --insecure"),
+        (("--listen", "127.0.0.1:0", "--http", "0.0.0.0:0"), "shows the page to other machines"),
+        (("--listen", "0.0.0.0:0", "--http", "[::]:0", *SECRETS), "--http [::]:0 shows the page"),
+    ],
+)
+def test_nothing_is_in_the_clear_beyond_this_machine(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    """Unless somebody says that it may be: who forgets the certificate does not serve a fleet without one."""
+    shown = told("serve", EDITOR, "--data", tmp_path / "data", *arguments)
+    assert shown.returncode == 2
+    assert words in shown.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [("--insecure",), SECRETS], ids=["told to", "by TLS"])
+def test_what_may_listen_for_other_machines_does(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """In the clear where that is said, and with a certificate."""
+    with serving(tmp_path / "data", EDITOR, "--listen", "0.0.0.0:0", *arguments) as endpoint:
+        roots = Credentials(pem("ca.pem")) if arguments == SECRETS else None
+        assert reported(f"127.0.0.1:{endpoint.rpartition(':')[2]}", roots) == "stored"
 
 
 def test_what_is_not_asked_for_is_not_there() -> None:

@@ -115,6 +115,12 @@ WRITTEN = [
 TYPED = [
     ("chek metrics.toml", "invalid choice: 'chek' .*'check'"),
     ("check", "required: COLLECTION"),
+    (
+        "serve metrics.toml --http off --debug",
+        "deniable serve: error: no option --debug; did you mean '--debug-view'",
+    ),
+    ("check metrics.toml --devics 9", "deniable check: error: no option --devics; did you mean '--devices'"),
+    ("counters --la=7d", "no option --la; did you mean '--last'"),
     ("check nowhere.toml", "nowhere.toml: can not be read: .*No such file"),
     ("init metrics.toml", "metrics.toml: is there already.*give another FILE"),
     ("init other.toml --kinds bolean", "--kinds: 'bolean' .*did you mean boolean"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import hashlib
 import io
@@ -23,6 +24,7 @@ from deniable_aggregator import Reader
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.serving.server import layout_of
+from deniable_aggregator.store import StoreUnavailable
 from support.editor import BROWSER, DARK, HEAD, MINUTES, filled
 from support.site import Running, running
 from support.waiting import PATIENCE
@@ -249,6 +251,31 @@ def test_an_aggregator_without_its_store_says_so(aggregator: Running) -> None:
         assert "deniable_store_up 0.0" in ask(f"{aggregator.url}/metrics").body
     assert at(aggregator, "estimates").status == 200
     assert ask(f"{aggregator.url}/api/v1/health").json["store"]["server"].startswith("valkey")
+
+
+def test_whoever_asks_while_the_store_goes_is_told_so(aggregator: Running) -> None:
+    """What waits for an answer of the store, and what comes next: a question ends with 503, whichever it meets."""
+    store = aggregator.server.store
+
+    async def waits() -> asyncio.Task[Any]:
+        waiting = asyncio.create_task(store._servers.ask(b"nobody", ("BLPOP", "nobody", 0)))
+        blocked = 0
+        while not blocked:
+            ((said,),) = await store._servers.ask_everywhere(("INFO", "clients"))
+            blocked = int(said.partition(b"blocked_clients:")[2].split(b"\r", 1)[0])
+        return waiting
+
+    async def ended(waiting: asyncio.Task[Any]) -> BaseException | None:
+        await asyncio.wait({waiting})
+        return waiting.exception()
+
+    for _ in range(3):
+        waiting = aggregator.wait_for(waits())
+        with aggregator.without_store():
+            assert at(aggregator, "estimates").status == 503
+            assert isinstance(aggregator.wait_for(ended(waiting)), StoreUnavailable)
+            assert at(aggregator, "estimates").status == 503
+        assert at(aggregator, "estimates").status == 200
 
 
 def test_a_scrape_outlives_a_change_of_collections(aggregator: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,7 +158,7 @@ def test_a_page_for_others_has_none(address: str) -> None:
 )
 def test_serve_refuses_a_view_that_nobody_could_see_or_everybody(http: str, why: str) -> None:
     """With one line, before anything has begun."""
-    refused = told("serve", EDITOR, "--debug-view", "--http", http)
+    refused = told("serve", EDITOR, "--insecure", "--debug-view", "--http", http)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert why in refused.stderr

@@ -6,11 +6,14 @@ from deniable_aggregator.accounting.composition import Spent, advanced, composed
 from deniable_aggregator.accounting.exposure import Exposed, exposed
 from deniable_aggregator.accounting.participation import dummied, sampled
 from deniable_aggregator.accounting.posterior import Belief, after, belief, beliefs
+from deniable_aggregator.accounting.sensitivity import Move, Neighbours, moved
 from deniable_aggregator.accounting.shuffling import shuffled, shuffled_delta, variation
 
 __all__ = [
     "Belief",
     "Exposed",
+    "Move",
+    "Neighbours",
     "Spent",
     "advanced",
     "after",
@@ -20,6 +23,7 @@ __all__ = [
     "dummied",
     "exposed",
     "group",
+    "moved",
     "parallel",
     "sampled",
     "sequential",

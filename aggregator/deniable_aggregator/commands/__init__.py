@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import deniable
 from deniable import CollectionError, StateError, UnknownMetricError
+from deniable._parser import Parser
 from deniable_aggregator.commands import (
     audit,
     bundle,
@@ -30,7 +31,7 @@ from deniable_aggregator.commands import (
     simulate,
     synthesize,
 )
-from deniable_aggregator.commands._command import UsageError
+from deniable_aggregator.commands._command import CommandParser, UsageError
 
 __all__ = ["main"]
 
@@ -106,10 +107,10 @@ def _told() -> tuple[type[Exception], ...]:
     return tuple(found)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="deniable", description="Telemetry that the people it counts can deny.")
+def _parser() -> Parser:
+    parser = Parser(prog="deniable", description="Telemetry that the people it counts can deny.")
     parser.add_argument("--version", action="version", version=f"deniable {deniable.__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=CommandParser)
     for each in _COMMANDS:
         each.add(commands)
     return parser

@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["ENDPOINT", "PAGE", "Parser", "UsageError", "add_http", "command", "positive"]
+from deniable._parser import Parser
+
+__all__ = ["ENDPOINT", "PAGE", "CommandParser", "Parser", "UsageError", "add_http", "command", "positive"]
 
 ENDPOINT = "127.0.0.1:8470"
 PAGE = "127.0.0.1:8471"
-Parser = argparse.ArgumentParser
 
 
 class UsageError(Exception):
     """What was asked for can not be done; the message says what can."""
 
 
-def command(commands: Any, name: str, run: Callable[[Any], int | None], what: str, example: str) -> Parser:
-    parser: Parser = commands.add_parser(
+class CommandParser(Parser):
+    """What a command is told; some are told of their settings elsewhere, too."""
+
+    elsewhere: Callable[[CommandParser, Sequence[str]], list[str]] | None = None
+    """Adds to the words of a command line what is said elsewhere."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Read the words, and what is added to them."""
+        words = list(args or ())
+        return super().parse_known_args(self.elsewhere(self, words) if self.elsewhere else words, namespace)
+
+    def actions(self) -> list[argparse.Action]:
+        """What takes words."""
+        return list(self._actions)
+
+    def instead_of(self, action: argparse.Action) -> list[argparse.Action]:
+        """One of them, and those that can not be told beside it."""
+        groups = [group for group in self._mutually_exclusive_groups if action in group._group_actions]  # noqa: SLF001 - argparse has no word for it
+        return [action, *(each for group in groups for each in group._group_actions)]  # noqa: SLF001
+
+
+def command(commands: Any, name: str, run: Callable[[Any], int | None], what: str, example: str) -> CommandParser:
+    parser: CommandParser = commands.add_parser(
         name,
         help=what,
         description=what[0].upper() + what[1:] + ".",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import sys
 from dataclasses import replace
@@ -10,10 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable._section import hint
+from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
+from deniable_aggregator.commands._settings import FILE, said_elsewhere
 
 if TYPE_CHECKING:
     from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.serving.server import Settings
+    from deniable_aggregator.serving.sources import Sources
     from deniable_aggregator.store import Durability
     from deniable_aggregator.web import Site
 
@@ -32,9 +37,25 @@ def add(commands: Any) -> None:
         "directories also when any of them changes",
     )
     parser.add_argument(
+        f"--{FILE}",
+        type=Path,
+        metavar="FILE",
+        help="settings in TOML, for those that are said neither here nor by the environment (docs/serving.md)",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="say what would be done, or what keeps it from being done, and end: nothing listens, nothing is written",
+    )
+    parser.add_argument(
         "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
     )
     add_http(parser)
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="let other machines reach in the clear what is to listen there: where something in front speaks TLS",
+    )
     parser.add_argument(
         "--debug-view",
         action="store_true",
@@ -78,11 +99,12 @@ def add(commands: Any) -> None:
         help="for how long counters are kept after their epoch, such as 90d, or editor=90d for one collection (400d)",
     )
     _add_access(parser)
+    parser.elsewhere = said_elsewhere
 
 
 def _add_access(parser: Parser) -> None:
     for name, what in (
-        ("--tls-cert", "certificate chain (PEM): only TLS is spoken then"),
+        ("--tls-cert", "certificate chain (PEM): only TLS is spoken then; may be renewed while it is served"),
         ("--tls-key", "the certificate's private key (PEM)"),
         ("--tls-client-ca", "certificates (PEM) of which one must have signed a client's"),
         ("--tokens", "bearer tokens that are let in: lines of report or read, and a token's SHA-256"),
@@ -133,8 +155,11 @@ def run(options: Any) -> None:
     from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
     from deniable_aggregator.store import Promise
 
+    if not options.insecure:
+        _keep_in(options)
     logging.basicConfig(format="%(message)s")
-    logging.getLogger("deniable_aggregator.serving.supervisor").setLevel(logging.INFO)
+    for room in ("supervisor", "certificates"):
+        logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
     if options.durability.level is not Promise.FSYNC and not options.redis:
         raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
@@ -154,7 +179,11 @@ def run(options: Any) -> None:
         simulated=options.simulated,
     )
     settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
-    program = Program(settings, Sources(tuple(options.collections)), answering)
+    sources = Sources(tuple(options.collections))
+    if options.check:
+        _check(options, settings, sources)
+        return
+    program = Program(settings, sources, answering)
     supervisor = Supervisor(program, options.workers)
     site = _site(options.http, supervisor.catalog, debug=options.debug_view)
     if site:
@@ -178,6 +207,27 @@ def run(options: Any) -> None:
             )
 
     serve(supervisor, ready, alone=options.alone)
+
+
+def _check(options: Any, settings: Settings, sources: Sources) -> None:
+    from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.serving.checking import checked
+
+    _site(options.http, Catalog([]), debug=options.debug_view)
+    for sentence in asyncio.run(checked(settings, sources)):
+        print(sentence)
+    print(f"would show the page at http://{options.http}/" if options.http else "would show no page")
+
+
+def _keep_in(options: Any) -> None:
+    """Nothing is said in the clear beyond this machine, unless somebody has said that it may be."""
+    unless = "--insecure, if nobody but what speaks TLS in front of it can reach it"
+    if options.tls_cert is None and not is_loopback(options.listen):
+        where = f"--listen {options.listen} is for other machines, in the clear"
+        raise UsageError(f"{where}: --tls-cert FILE --tls-key FILE, or {unless}")
+    if options.http is not None and not is_loopback(options.http):
+        where = f"--http {options.http} shows the page to other machines, in the clear and to anybody"
+        raise UsageError(f"{where}: --http 127.0.0.1:8471, or {unless} and knows who may look")
 
 
 def _site(listen: str | None, catalog: Catalog, *, debug: bool) -> Site | None:

@@ -30,6 +30,7 @@ import grpc
 from deniable_aggregator.ingest import NAME
 from deniable_aggregator.ingest.ending import refuse as refuse_call
 from deniable_aggregator.ingest.refusal import Refusal
+from deniable_aggregator.serving.certificates import Certificates
 
 __all__ = ["Access"]
 
@@ -56,7 +57,7 @@ class Access:
     """Who is let in; everybody who reaches the port, if nothing is given."""
 
     certificate: Path | None = None
-    """The server's certificate chain (PEM): with it, only TLS is spoken."""
+    """The server's certificate chain (PEM): with it, only TLS is spoken. It may be renewed while it is served."""
     key: Path | None = None
     """The certificate's private key (PEM)."""
     client_ca: Path | None = None
@@ -70,17 +71,21 @@ class Access:
         if self.client_ca and not self.certificate:
             raise ValueError("clients show certificates over TLS only: give the server one too")
 
+    def check(self) -> None:
+        """An error for files that nobody could be let in by."""
+        self.guards()
+        if self.certificate and self.key:
+            Certificates(self.certificate, self.key, self.client_ca).credentials()
+
     def listen(self, server: grpc.aio.Server, where: str) -> int:
         """Have a server listen there, by TLS if there is a certificate; its port."""
         try:
             if self.certificate is None or self.key is None:
                 return server.add_insecure_port(where)
-            pair = (self.key.read_bytes(), self.certificate.read_bytes())
-            roots = self.client_ca.read_bytes() if self.client_ca else None
-            secrets = grpc.ssl_server_credentials([pair], roots, require_client_auth=roots is not None)
+            secrets = Certificates(self.certificate, self.key, self.client_ca).credentials()
             return server.add_secure_port(where, secrets)
         except RuntimeError as error:
-            raise OSError(f"can not listen on {where}, or its certificate is none") from error
+            raise OSError(f"can not listen on {where}: {error}") from error
 
     def costs_more(self) -> bool:
         """Whether the certificate is an RSA one. Devices do not keep connections, and one that connects costs 2.4

@@ -171,8 +171,8 @@ class _Cluster:
             await self._learn(learned)
 
     async def ask_everywhere(self, *commands: Command) -> list[list[Any]]:
-        """Replies of every primary."""
-        if not self._owners:
+        """Replies of every primary; there is one at least, or a ConnectionError says so."""
+        while not self._owners:  # others may have learned them meanwhile, and lost them again
             await self._learn(self._learned)
         owners = sorted(set(self._owners))
         return list(await asyncio.gather(*(self._ask(owner, False, commands) for owner in owners)))

@@ -110,10 +110,21 @@ class Store:
             await self._servers.ask(SIMULATED_KEY, ("SET", SIMULATED_KEY, 1))
         elif simulated and not await self.simulated():
             raise StoreUnfit("this store was begun for real devices: simulated ones have one of their own, by --data")
+        await self._agreed()
+
+    async def looked_at(self) -> bool:
+        """Whether the store was begun, found out as by opening it, but nothing is written."""
+        await self._servers.open()
+        await self._probe()
+        return await self._agreed()
+
+    async def _agreed(self) -> bool:
+        """Whether the number of shards is written down, which is this one's."""
         (begun,) = await self._servers.ask(SHARDS_KEY, ("GET", SHARDS_KEY))
-        if int(begun) != self.shards:
+        if begun is not None and int(begun) != self.shards:
             begun = int(begun)
             raise ShardMismatch(f"this store was begun with {begun} shards: it cannot be used with {self.shards}")
+        return begun is not None
 
     @classmethod
     async def begun(cls, url: str) -> Store:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from deniable.device.debugging import LONGEST, TAKEN, place
+from deniable.device.debugging import LONGEST, TAKEN, check_peer, place
 
 __all__ = ["DebugView"]
 
@@ -105,6 +105,7 @@ class DebugView:
         self._taking[task] = writer
         try:
             if len(self._taking) <= _MOST_CONNECTIONS:
+                check_peer(_socket(writer))
                 async with asyncio.timeout(_PATIENCE):
                     self._hold(await reader.readuntil(b"\n"))
                     writer.write(TAKEN)
@@ -131,6 +132,12 @@ class DebugView:
         self._bytes += len(line)
         while len(self._held) > _MOST or self._bytes > _MOST_BYTES:
             self._bytes -= self._held.popleft().size
+
+
+def _socket(writer: asyncio.StreamWriter) -> socket.socket:
+    """The socket of a connection: asyncio lends one that can be asked, and not read."""
+    lent: socket.socket = writer.get_extra_info("socket")
+    return lent
 
 
 def _check(told: object, fields: dict[str, type]) -> None:
@@ -160,7 +167,8 @@ def _listener(where: Path) -> socket.socket:
 
 def _make_way(where: Path) -> None:
     """Remove the socket of a view that has died; an OSError where it lives, or where something else is there."""
-    if not stat.S_ISSOCK(os.lstat(where).st_mode):
+    found = os.lstat(where)
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
         raise OSError("something else is there, and is left as it is")
     with socket.socket(socket.AF_UNIX) as looking:
         if looking.connect_ex(str(where)) == 0:

@@ -18,6 +18,7 @@ import json
 import os
 import socket
 import stat
+import struct
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ from deniable.device.state import reading
 from deniable.errors import StateError
 from deniable.wire.credentials import Credentials
 
-__all__ = ["LONGEST", "TAKEN", "DebugSender", "agreed", "place"]
+__all__ = ["LONGEST", "TAKEN", "DebugSender", "agreed", "check_peer", "place"]
 
 LONGEST = 1 << 20
 """Bytes of what is told a view at once, the end of the line included."""
@@ -44,12 +45,24 @@ _AGAIN_SECONDS = 2.0
 """A view that is not there is looked for so often: it may be started after the application."""
 _MOST_TEXT = 1000
 _MOST_MISTAKES = 20
+_CREDENTIALS = struct.Struct("iII")
+"""Process, account and group of who is at a socket's other end, as Linux tells them."""
 _HELP = "`deniable serve COLLECTION --debug-view`, on the same account, is one"
 
 
 def place() -> Path:
     """Where the debug view of this account listens."""
     return statefile.state_path("deniable").with_name("debug-view")
+
+
+def check_peer(connection: socket.socket) -> None:
+    """An OSError where another account is at the other end, as the kernel has it: a name says who made the file, and
+    not who answers there. On systems that do not tell (they have no SO_PEERCRED), the name is all there is."""
+    if hasattr(socket, "SO_PEERCRED"):
+        told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, account, _ = _CREDENTIALS.unpack(told)
+        if account != os.geteuid():
+            raise OSError(f"at the other end is another account ({account})")
 
 
 def agreed(path: str | Path | None, given: Consent | None) -> tuple[Consent | None, str]:
@@ -191,6 +204,7 @@ class DebugSender(Sender):
             self._connection = connection
             connection.settimeout(self._settings.deadline)
             connection.connect(where)
+            check_peer(connection)  # what is there may be another file than the one that was looked at
             connection.sendall(line)
             if connection.recv(len(TAKEN)) != TAKEN:
                 raise OSError("what is there does not take it")

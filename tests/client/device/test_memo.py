@@ -133,8 +133,8 @@ def test_what_is_left_to_chance_is_drawn_once() -> None:
     Two devices round differently: of 100 devices some send 50 as the lower and some as the upper end.
     """
     device = Device(NUMBER)
-    for epoch in range(200):
-        device.answers({"m": epoch / 2}, range(epoch, epoch + 1))
+    for epoch in range(200):  # both ends among them, between which every rounding point is
+        device.answers({"m": 100 * epoch / 199}, range(epoch, epoch + 1))
     assert [line.epsilon > 0 for line in device.ledger].count(True) == 2
     metric = NUMBER.metrics["m"]
 

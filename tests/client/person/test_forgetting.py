@@ -152,6 +152,9 @@ def test_forgetting_asks_first(tmp_path: Path, person: Person, monkeypatch: pyte
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _: "y")
     assert person(path, "forget").out.endswith("Nothing was erased.\n")
+    for almost in ("--y", "--ye", "--yess"):  # an option is said in full, or it is none
+        with pytest.raises(SystemExit, match="2"):
+            person(path, "forget", almost)
     assert path.read_bytes() == before
     monkeypatch.setattr("builtins.input", lambda _: "YES ")
     assert "Erased." in person(path, "forget").out

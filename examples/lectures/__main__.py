@@ -1,0 +1,31 @@
+"""`python -m examples.lectures [TOPIC] [--svg FILE]`: what a topic shows; without one, which there are."""
+
+from __future__ import annotations
+
+import sys
+
+from ._running import topic, topics, words
+
+PAGE = "--write"
+
+
+def main(arguments: list[str]) -> int:
+    """Run a topic, list all, or write docs/lectures.md anew; how it ended."""
+    names = topics()
+    if arguments == [PAGE]:
+        from ._page import write
+
+        write()
+        return 0
+    if not arguments or arguments[0] not in names:
+        for name in names:
+            print(f"{name:14} {words(topic(name)).partition(chr(10))[0]}")
+        return 2 if arguments else 0
+    module = topic(arguments[0])
+    print(words(module), end="\n\n", flush=True)
+    ended: int = module.main(arguments[1:])
+    return ended
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
