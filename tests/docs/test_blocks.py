@@ -144,9 +144,9 @@ def tooled(block: Block, _: Running, room: Path) -> None:
 def lectured(block: Block, _: Running, __: Path) -> None:
     """A topic of the lectures, and which there are. The page itself is held against them by a test of its own."""
     for line in block.code.splitlines():
-        _, *words = shlex.split(line, comments=True)
+        words = shlex.split(line, comments=True)
         if "--write" not in words:
-            ran = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True)
+            ran = subprocess.run([sys.executable, *words[1:]], cwd=ROOT, capture_output=True, text=True)
             assert (ran.returncode, ran.stderr) == (0, ""), f"{block.where}: {line}: {ran.stderr}"
             assert "survey" in ran.stdout
 
