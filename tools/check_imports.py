@@ -65,7 +65,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "accounting": set(),
         "learning": {"answers"},
         "telling": {"accounting", "analysis", "answers"},
-        "planning": {"analysis", "answers", "estimators"},
+        "planning": {"analysis", "answers", "estimators", "ingest"},
         "serving": {"analysis", "ingest", "store", "telling"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
         "demo": {"analysis", "answers", "learning", "planning", "serving", "telling", "web"},
