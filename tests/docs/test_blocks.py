@@ -30,7 +30,7 @@ from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.planning.truth import Truth
 from docs.test_readmes import READMES, Block, blocks
 from support.collection_files import head, metric
-from support.commands import COMMAND, ROOT, serving, told
+from support.commands import COMMAND, EDITOR, ROOT, serving, told
 from support.site import Running, running
 from support.waiting import PATIENCE
 
@@ -141,6 +141,16 @@ def tooled(block: Block, _: Running, room: Path) -> None:
             assert ran.stdout, line
 
 
+def planned(block: Block, _: Running, room: Path) -> None:
+    """What is said of a collection before there is a device."""
+    for line in block.code.splitlines():
+        words = shlex.split(line, comments=True)[1:]
+        where = {"examples/editor.toml": str(EDITOR), "plan.html": str(room / "plan.html")}
+        found = told(*(where.get(word, word) for word in words))
+        assert (found.returncode, found.stderr) == (0, ""), f"{block.where}: {line}: {found.stderr}"
+        assert found.stdout, line
+
+
 def lectured(block: Block, _: Running, __: Path) -> None:
     """A topic of the lectures, and which there are. The page itself is held against them by a test of its own."""
     for line in block.code.splitlines():
@@ -174,6 +184,7 @@ ELSEWHERE = {
 """Pages all of whose blocks are run by another file."""
 HERE: dict[str, tuple[Way | str, ...]] = {
     "docs/lectures.md": (lectured, "tests/examples/lectures/test_map.py"),
+    "docs/planning.md": (planned,),
     "docs/serving.md": (configured,),
     "docs/reading.md": (asked, doubted, asked),
     "docs/http.md": (fetched,),
