@@ -25,6 +25,7 @@ from tools.first_hour import PAGES as HOUR
 from tools.site_pages import pages
 
 from deniable import Collection
+from deniable.testing import TestClient
 from deniable_aggregator import Reader
 from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.planning.truth import Truth
@@ -92,6 +93,16 @@ def loaded(block: Block, _: Running, __: Path) -> None:
         text += "" if f"[{table}" in text else more
     text += SOURCES if "[metrics." not in text or '"theme"' in text else ""
     assert Collection.loads(text).metrics, block.where
+
+
+def recorded(block: Block, _: Running, __: Path) -> None:
+    """Values of a page's collection, in an application; each is answered."""
+    page = block.where.rpartition(":")[0]
+    text = "".join([*MISSING.values(), *(each.code for each in blocks(page) if each.language == "toml")])
+    client = TestClient(Collection.loads(text))
+    exec(compile(block.code, block.where, "exec"), {"client": client})
+    client.flush()
+    assert all(client.reports(name) for name in client.collection.metrics)
 
 
 def drawn(block: Block, _: Running, room: Path) -> None:
@@ -184,6 +195,7 @@ ELSEWHERE = {
 """Pages all of whose blocks are run by another file."""
 HERE: dict[str, tuple[Way | str, ...]] = {
     "docs/lectures.md": (lectured, "tests/examples/lectures/test_map.py"),
+    "docs/migrating.md": (loaded, recorded),
     "docs/planning.md": (planned,),
     "docs/serving.md": (configured,),
     "docs/reading.md": (asked, doubted, asked),
