@@ -152,14 +152,31 @@ def tooled(block: Block, _: Running, room: Path) -> None:
             assert ran.stdout, line
 
 
-def planned(block: Block, _: Running, room: Path) -> None:
-    """What is said of a collection before there is a device."""
+def told_of_a_file(block: Block, _: Running, room: Path) -> None:
+    """What is said of a collection before there is a device; what is written is written into a room of its own."""
     for line in block.code.splitlines():
         words = shlex.split(line, comments=True)[1:]
-        where = {"examples/editor.toml": str(EDITOR), "plan.html": str(room / "plan.html")}
-        found = told(*(where.get(word, word) for word in words))
+        written = {name: str(room / name) for name in ("plan.html", "notice.html") if name in words}
+        found = told(*(({"examples/editor.toml": str(EDITOR)} | written).get(word, word) for word in words))
         assert (found.returncode, found.stderr) == (0, ""), f"{block.where}: {line}: {found.stderr}"
-        assert found.stdout, line
+        assert found.stdout or all(Path(each).exists() for each in written.values()), line
+
+
+def in_the_notice(block: Block, _: Running, __: Path) -> None:
+    """Lines of what people are told of the editor."""
+    assert block.code in told("notice", EDITOR).stdout, block.where
+
+
+def published(block: Block, _: Running, room: Path) -> None:
+    """Answers as a static site, of an aggregator that has reports of one question."""
+    collection = Collection.load(EDITOR)
+    words = shlex.split(block.code)[1:]
+    where = {"public/": str(room / "public"), "examples/editor.toml": str(EDITOR)}
+    with running(collection) as served:
+        served.put(collection, collection.epoch_at(time.time()), {"crashed": [700, 300]}, batches=1000)
+        found = told(*(where.get(word, word) for word in words), "--endpoint", served.endpoint)
+    assert (found.returncode, found.stderr) == (0, ""), f"{block.where}: {found.stderr}"
+    assert (room / "public" / "index.html").exists()
 
 
 def lectured(block: Block, _: Running, __: Path) -> None:
@@ -196,7 +213,8 @@ ELSEWHERE = {
 HERE: dict[str, tuple[Way | str, ...]] = {
     "docs/lectures.md": (lectured, "tests/examples/lectures/test_map.py"),
     "docs/migrating.md": (loaded, recorded),
-    "docs/planning.md": (planned,),
+    "docs/notice.md": (told_of_a_file, in_the_notice, loaded, published),
+    "docs/planning.md": (told_of_a_file,),
     "docs/serving.md": (configured,),
     "docs/reading.md": (asked, doubted, asked),
     "docs/http.md": (fetched,),
