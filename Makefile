@@ -96,6 +96,7 @@ check: $(READY) $(PROTO_READY)
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_tests.py
 	$(BIN)/python -m tools.site
+	$(BIN)/python -m tools.figures
 	$(BIN)/buf lint
 	$(BIN)/python tools/check_wire.py
 	$(PROTO_VENV)/bin/python tools/generate_proto.py --check
