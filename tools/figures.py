@@ -84,6 +84,7 @@ FIGURES: dict[str, Figures] = {
     "tools.new_words": Figures("docs/words.md", SIDES),
     "tools.plan_power": Figures("docs/planning.md", (*SIDES, f"{AGGREGATOR}/planning/*.py")),
     "tools.rounds": Figures("docs/learning.md", (*SIMULATED, "examples/learning/*.py")),
+    "tools.sampled_fleets": Figures("docs/statistics.md", SIMULATED),
     "tools.vectors": Figures("docs/vectors.md", CHANNELS),
     "tools.width_accuracy": Figures("docs/widths.md", (*SIMULATED, f"{AGGREGATOR}/planning/*.py")),
     "tools.window_coverage": Figures("docs/statistics.md", WINDOWS),
