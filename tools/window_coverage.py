@@ -139,8 +139,8 @@ are remembered and randomised once more at the same epsilon.
   again in {AGAIN:,} other samples (of texts in {AGAIN // (2 * _FEWER_OF_WORDS)}): each to within 1.4% (of texts 4%),
   nineteen times out of twenty, and the least of up to eight.
 - **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average; without rows whose estimate
-  has been nearly the same in all samples, of texts by randomized response with few devices: a report says nearly nothing
-  there, and intervals are all that is possible.
+  has been nearly the same in all samples, of texts by randomized response with few devices: a report says nearly
+  nothing there, and intervals are all that is possible.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held, and its worst row (each in fewer samples).
 
@@ -164,7 +164,8 @@ def page(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], stands
             wider = np.mean(np.array(each["widths"]) / np.array(old["widths"]))
             cells += [f"{wider:.2f}", *_told(old)]
         told[cells[0], cells[1]] = "| " + " | ".join(cells) + " |"
-    return "\n".join([*lines, *told.values()]) + "\n"
+    marks = [line for line in stands.splitlines() if line.startswith("<!-- ")]
+    return "\n".join([*lines, *told.values(), "", *marks]) + "\n"
 
 
 def _told(found: dict[str, Any]) -> tuple[str, str]:
