@@ -148,9 +148,9 @@ Numbers, counts and ordinals of 300 devices (not by one bit) were measured again
 population; their width over that of the former rule is the earlier ratio, times how much wider they have become.
 Others stand.
 
-**Too seldom:** of texts by projective geometry, fresh, words that a quarter of 300 devices have each were held 92% of the
-time in 250 more samples of 30 epochs in which all report every day (four words, 90% to 96%; one that nobody has 98%).
-Their width is that of the estimate's own deviation, so that it is its centre that is off. It has not been mended yet.
+**Too seldom:** of texts by projective geometry, fresh, words that a quarter of 300 devices have each were held 92% of
+the time in 250 more samples of 30 epochs in which all report every day (four words, 90% to 96%; one that nobody has
+98%). Intervals are as wide as the estimate's deviation asks for there; why they miss is not known yet.
 """
 
 
