@@ -75,6 +75,8 @@ def measured(
 SAMPLES, AGAIN = 40, 1_000
 _EPOCHS_OF_WORDS, _FEWER_OF_WORDS = 30, 4
 """A text has 300,000 counters an epoch: so many epochs at the most, at epsilon 1, and so many times fewer samples."""
+_NOTHING = 1e-3
+"""Of its width: what an estimate differs by that is always the same, but for how many devices are there."""
 Window = tuple[str, int, int, Presence]
 """An epsilon, the number of devices and of epochs, and how devices come and go."""
 WINDOWS: list[Window] = [
@@ -108,7 +110,7 @@ def survey(samples: int, again: int, names: Sequence[str]) -> Iterator[dict[str,
         _, case, window, _ = min(own, key=lambda each: each[0])
         more = again // (2 * _FEWER_OF_WORDS) if isinstance(case.metric.kind, Text) else again
         worst = measured(case, *window[1:3], more, window[3], np.random.default_rng(again))
-        mean = [row for row in rows if row.key != DEVIATION and row.ideal]
+        mean = [row for row in rows if row.key != DEVIATION and row.ideal > _NOTHING * row.width]
         yield {
             "name": name,
             "devices": devices,
@@ -127,8 +129,7 @@ INTRODUCTION = f"""\
 Made by `.venv/bin/python -m tools.window_coverage`. The same devices report in every epoch and keep their values: in
 7, 30 and 90 epochs all of them every day, and in 30 epochs on and off (30% of the devices every day, 40% in six of
 ten epochs, 30% in one of ten); at epsilon 0.2, 1 and 4; two fleets of each kind, and three of counts. Of joints
-it is cells and marginals; texts are not in the table (`--metrics text` measures words that are asked for, at epsilon
-1 in {_EPOCHS_OF_WORDS} epochs at the most).
+it is cells and marginals, of texts words that are asked for, at epsilon 1 in {_EPOCHS_OF_WORDS} epochs at the most.
 
 *Fresh* answers are randomised anew in every epoch, *remembered* ones are sent as they are remembered, *renewed* ones
 are remembered and randomised once more at the same epsilon.
@@ -138,14 +139,18 @@ are remembered and randomised once more at the same epsilon.
   again in {AGAIN:,} other samples (of texts in {AGAIN // (2 * _FEWER_OF_WORDS)}): each to within 1.4% (of texts 4%),
   nineteen times out of twenty, and the least of up to eight.
 - **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average; without rows whose estimate
-  has been the same in all samples, of texts by randomized response with few devices: a report says nearly nothing
-  there, and intervals are all that is possible.
+  has been nearly the same in all samples, of texts by randomized response with few devices: a report says nearly
+  nothing there, and intervals are all that is possible.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held, and its worst row (each in fewer samples).
 
 Numbers, counts and ordinals of 300 devices (not by one bit) were measured again since means hold for every
 population; their width over that of the former rule is the earlier ratio, times how much wider they have become.
 Others stand.
+
+**Too seldom:** of texts by projective geometry, fresh, words that a quarter of 300 devices have each were held 92% of
+the time in 250 more samples of 30 epochs in which all report every day (four words, 90% to 96%; one that nobody has
+98%). Intervals are as wide as the estimate's deviation asks for there; why they miss is not known yet.
 """
 
 
@@ -163,7 +168,8 @@ def page(now: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], stands
             wider = np.mean(np.array(each["widths"]) / np.array(old["widths"]))
             cells += [f"{wider:.2f}", *_told(old)]
         told[cells[0], cells[1]] = "| " + " | ".join(cells) + " |"
-    return "\n".join([*lines, *told.values()]) + "\n"
+    marks = [line for line in stands.splitlines() if line.startswith("<!-- ")]
+    return "\n".join([*lines, *told.values(), "", *marks]) + "\n"
 
 
 def _told(found: dict[str, Any]) -> tuple[str, str]:
