@@ -67,7 +67,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "telling": {"accounting", "analysis", "answers"},
         "notice": {"telling"},
         "publishing": {"notice", "telling"},
-        "planning": {"analysis", "answers", "estimators"},
+        "planning": {"analysis", "answers", "estimators", "ingest"},
         "serving": {"analysis", "ingest", "store", "telling"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
         "demo": {"analysis", "answers", "learning", "planning", "serving", "telling", "web"},

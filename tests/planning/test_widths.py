@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from tools.fleets import cases
 from tools.width_accuracy import fleet_of, off
 
 from deniable import Collection
 from deniable.kinds import KINDS
-from deniable_aggregator.answers import Measure, answer
+from deniable_aggregator.answers import Measure, Target, answer, truth
+from deniable_aggregator.estimators import frequencies
 from deniable_aggregator.planning.start import QUESTIONS, start
 from deniable_aggregator.planning.widths import MOST, half_of, widths
 from support.asked import asked
@@ -85,6 +88,25 @@ def test_a_count_without_a_max_is_open() -> None:
     assert total.open
     assert 0 < mean.half < 1
     assert half_of(3.0, 4.0, math.inf) == (1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [("4 flags, one drawn, skewed", "4"), ("category of 16, skewed", "4"), ("boolean, skewed", "1")],
+)
+def test_a_share_is_told_as_its_count_makes_it(name: str, epsilon: str) -> None:
+    """Of a hundred devices, to a part of 10^4: over every count that can come out, as often as it does."""
+    (case,) = [own for own in cases(epsilon) if str(own) == name]
+    metric, columns = case.metric, len(case.metric.columns)
+    fleet = fleet_of(case)
+    known = truth(metric, list(fleet(200_000, np.random.default_rng(100))))
+    mechanism, reports = metric.columns[0].mechanism, 100 // columns
+    counts = np.arange(reports + 1)
+    found = replace(frequencies(mechanism, np.zeros(mechanism.shape.counters, int)), reports=reports, supports=counts)
+    low, high = found.intervals(0.95, Target.POPULATION)
+    for own in widths(metric, 100, fleet):
+        chances = binom.pmf(counts, reports, found.q + known[own.where] * (found.p - found.q))
+        assert own.half == pytest.approx(float(chances @ (high - low)) / 2, rel=1e-4), own.where
 
 
 def test_rows_are_those_of_the_answer() -> None:

@@ -183,7 +183,7 @@ def test_the_page_shows_what_the_command_shows(monkeypatch: pytest.MonkeyPatch) 
     ("arguments", "words"),
     [
         (("dork_mode",), "did you mean 'dark_mode'?"),
-        (("--prior", "0"), "takes a chance between 0 and 1"),
+        (("--prior", "0"), "takes a number between 0 and 1"),
         (("--prior", "some"), "such as 2% or 0.02, not 'some'"),
     ],
 )

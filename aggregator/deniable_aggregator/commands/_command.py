@@ -8,7 +8,7 @@ from typing import Any
 
 from deniable._parser import Parser
 
-__all__ = ["ENDPOINT", "PAGE", "CommandParser", "Parser", "UsageError", "add_http", "command", "positive"]
+__all__ = ["ENDPOINT", "PAGE", "CommandParser", "Parser", "UsageError", "add_http", "command", "part", "positive"]
 
 ENDPOINT = "127.0.0.1:8470"
 PAGE = "127.0.0.1:8471"
@@ -57,6 +57,17 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be at least 1, a whole number, not {text!r}")
     return int(text)
+
+
+def part(text: str) -> float:
+    """A number between 0 and 1, as such or in percent."""
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"takes a number between 0 and 1, such as 2% or 0.02, not {text!r}")
+    return number
 
 
 def add_http(parser: Parser) -> None:

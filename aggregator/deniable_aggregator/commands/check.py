@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deniable import Collection, Metric
-from deniable_aggregator.commands._command import UsageError, command, positive
+from deniable_aggregator.commands._command import command
+from deniable_aggregator.commands._widths import Expected, add_fleet, expected, fleets, plain, told
 from deniable_aggregator.commands.diff import sentences
 
-if TYPE_CHECKING:
-    from deniable_aggregator.planning.widths import Width
-
 __all__ = ["add"]
-
-_LISTED = 12
-"""So many rows of a series are told one by one."""
-_ALIKE = 1.03
-"""Rows of a series whose widths differ by no more are told in one line."""
-_Expected = dict[str, "list[Width]"]
 
 
 def add(commands: Any) -> None:
@@ -28,8 +19,7 @@ def add(commands: Any) -> None:
     parser = command(commands, "check", run, what, "metrics.toml --devices 10000")
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
     parser.add_argument("--against", metavar="OLD", help="the version before it: what is new, and what breaks")
-    parser.add_argument("--devices", type=positive, metavar="N", help="how certain the answers of so many will be")
-    parser.add_argument("--truth", metavar="FILE", help="what these have, as for simulate (values spread evenly)")
+    add_fleet(parser, "how certain the answers of so many will be, in short; `deniable plan` says more")
     parser.add_argument(
         "--strict", action="store_true", help="end with 1 where anything is unwise, or not said why and until when"
     )
@@ -38,30 +28,18 @@ def add(commands: Any) -> None:
 
 def run(options: Any) -> int:
     """Run `deniable check` with the options that were given."""
-    if options.truth and not options.devices:
-        raise UsageError("--truth goes with --devices N: how many devices have it")
     collection = Collection.load(options.collection)
-    expected = _expected(collection, options) if options.devices else {}
+    has = fleets(collection, options)
+    every = expected(collection, options.devices, has) if options.devices else {}
     tables = _tables(options.collection)
-    found = _findings(collection, _saying(tables, "reduce"), expected, options.devices)
+    found = _findings(collection, _saying(tables, "reduce"), every, options.devices)
     if options.strict:
         found += _undocumented(tables)
     if options.json:
-        _print_json(collection, expected, found, options.devices)
+        _print_json(collection, every, found, options.devices)
     else:
-        _print(collection, expected, found, options)
+        _print(collection, every, found, options)
     return int(bool(options.strict and found))
-
-
-def _expected(collection: Collection, options: Any) -> _Expected:
-    """The widths of every metric's rows."""
-    from deniable_aggregator.planning.truth import Truth
-    from deniable_aggregator.planning.widths import widths
-
-    if not options.truth:
-        return {name: widths(metric, options.devices) for name, metric in collection.metrics.items()}
-    truth = Truth.load(options.truth, collection)
-    return {name: widths(metric, options.devices, truth.fleet(name)) for name, metric in collection.metrics.items()}
 
 
 def _tables(path: str) -> dict[str, Any]:
@@ -89,15 +67,15 @@ def _undocumented(tables: Mapping[str, Any]) -> list[str]:
     return [f"{', '.join(names)}: {asks[key]}" for key, names in missing.items() if names]
 
 
-def _findings(collection: Collection, said: set[str], expected: _Expected, devices: int | None) -> list[str]:
+def _findings(collection: Collection, said: set[str], every: Expected, devices: int | None) -> list[str]:
     """All that is unwise, a sentence each."""
     from deniable_aggregator.planning import check, noise
 
     found = [*check.findings(collection), *noise.losing(collection, said), *noise.faint(collection)]
-    return found + list(noise.noisy(collection, expected, devices)) if devices else found
+    return found + list(noise.noisy(collection, every, devices)) if devices else found
 
 
-def _print(collection: Collection, expected: _Expected, found: Sequence[str], options: Any) -> None:
+def _print(collection: Collection, every: Expected, found: Sequence[str], options: Any) -> None:
     from deniable_aggregator.planning.check import composed, linked, reasons
     from deniable_aggregator.planning.noise import lasting
     from deniable_aggregator.planning.update import review
@@ -121,7 +99,7 @@ def _print(collection: Collection, expected: _Expected, found: Sequence[str], op
     if options.devices:
         fleet = "as the truth file says" if options.truth else "whose values are spread evenly"
         print(f"\nWhat {options.devices:,} devices tell, {fleet}: half of a 95% interval.")
-        print(table(("answer", "half width"), list(_told(expected)), (False, False)))
+        print(table(("answer", "half width"), list(told(every)), (False, False)))
     if options.against:
         old = Collection.load(options.against)
         print(f"\nBeside version {old.version} ({old.digest:016x}):")
@@ -153,29 +131,7 @@ def _spent(collection: Collection) -> Iterator[str]:
         yield f"Its deltas add up to {delta:g} an epoch, of a budget of {epoch:g}, and {ever:g} ever."
 
 
-def _told(expected: Mapping[str, Sequence[Width]]) -> Iterator[tuple[str, str]]:
-    """A line a row; one for all rows of a series that are alike, or many."""
-    for name, every in expected.items():
-        for series, grouped in groupby(every, lambda own: own.heading.name):
-            rows = sorted(grouped, key=lambda own: own.half)
-            least, most = rows[0], rows[-1]
-            if len(rows) == 1 and most.where.key != series:
-                yield f"{name}: {most.where.key}", _half(most)
-            elif most.half <= _ALIKE * least.half:
-                yield f"{name}: {series}" + (f", each of {len(rows):,}" if len(rows) > 1 else ""), _half(most)
-            elif len(rows) <= _LISTED:
-                yield from ((f"{name}: {own.where.key}", _half(own)) for own in every if own in rows)
-            else:
-                yield f"{name}: {series}, {len(rows):,} of them", f"{_half(least)} to {_half(most)}"
-
-
-def _half(own: Width) -> str:
-    from deniable_aggregator.telling.digits import half
-
-    return half(own.half, own.heading, is_open=own.open)
-
-
-def _print_json(collection: Collection, expected: _Expected, found: Sequence[str], devices: int | None) -> None:
+def _print_json(collection: Collection, every: Expected, found: Sequence[str], devices: int | None) -> None:
     import json
 
     from deniable import linkage
@@ -194,7 +150,7 @@ def _print_json(collection: Collection, expected: _Expected, found: Sequence[str
             "one_fake": gain(metric).row,
             "bits": linkage.bits(metric),
             "memoize": metric.memoize,
-            "widths": [_plain(own) for own in expected.get(metric.name, ())],
+            "widths": [plain(own) for own in every.get(metric.name, ())],
         }
         for metric in collection.metrics.values()
     ]
@@ -215,14 +171,3 @@ def _print_json(collection: Collection, expected: _Expected, found: Sequence[str
             ensure_ascii=False,
         )
     )
-
-
-def _plain(own: Width) -> dict[str, Any]:
-    return {
-        "series": own.where.series,
-        "key": own.where.key,
-        "measure": own.heading.measure.value,
-        "unit": own.heading.unit,
-        "half_width": own.half,
-        "open": own.open,
-    }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from deniable import Collection
-from deniable_aggregator.commands._command import command, positive
+from deniable_aggregator.commands._command import command, part, positive
 
 if TYPE_CHECKING:
     from deniable_aggregator.telling.explaining import Explanation
@@ -22,7 +21,7 @@ def add(commands: Any) -> None:
     parser.add_argument("metric", nargs="?", metavar="METRIC", help="one of its metrics, in full (all, in short)")
     parser.add_argument(
         "--prior",
-        type=_chance,
+        type=part,
         default=0.02,
         help="what was held the chance of an answer before, such as 2%% or 0.02",
     )
@@ -55,13 +54,3 @@ def plain(found: Explanation) -> dict[str, Any]:
     """An explanation, for programs."""
     parts = [part._asdict() | {"steps": [step._asdict() for step in part.steps]} for part in found.parts]
     return found._asdict() | {"parts": parts}
-
-
-def _chance(text: str) -> float:
-    try:
-        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"takes a chance between 0 and 1, such as 2% or 0.02, not {text!r}")
-    return number

@@ -23,6 +23,7 @@ from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected, frequencies
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.noise import rounded
+from deniable_aggregator.planning.otherwise import named
 
 __all__ = ["composed", "findings", "linked", "reasons"]
 
@@ -175,7 +176,7 @@ def reasons(collection: Collection) -> Iterator[str]:
 def _buckets(metric: Metric, kind: Distribution) -> str:
     """How many devices the buckets of a distribution take, and what half as many, or twice as many, would."""
 
-    mechanism = _named(metric)
+    mechanism = named(metric)
 
     def devices(buckets: int) -> float:
         asked = replace(kind, buckets=buckets)
@@ -189,12 +190,6 @@ def _buckets(metric: Metric, kind: Distribution) -> str:
         f"curve to one point in a hundred; with half as many buckets {few / own:.2f} times as many reports do, with "
         f"twice as many buckets {many / own:.2f} times"
     )
-
-
-def _named(metric: Metric) -> str:
-    """The mechanism that the file names, or "auto": what all columns have where `auto` would choose others."""
-    own = [column.mechanism for column in metric.columns]
-    return "auto" if own == list(metric.kind.columns(metric.epsilon, "auto")) else own[0].name
 
 
 def _cells(metric: Metric, kind: Joint) -> str:

@@ -17,9 +17,9 @@ from deniable import Collection, Metric
 from deniable.kinds import Distribution, Flags, Quantity, Set
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.planning.update import DAYS, Cost
-from deniable_aggregator.planning.widths import Width
+from deniable_aggregator.planning.widths import Width, worst
 
-__all__ = ["faint", "lasting", "losing", "noisy", "rounded"]
+__all__ = ["faint", "lasting", "losing", "noisy", "rounded", "white"]
 
 _WHITE = 0.75
 """An interval that is expected to be such a part of what is possible is all of it more often than not."""
@@ -60,29 +60,37 @@ def noisy(collection: Collection, expected: Mapping[str, Sequence[Width]], devic
         yield from _noisy(collection.metrics[name], own, devices)
 
 
-def _noisy(metric: Metric, expected: Sequence[Width], devices: int) -> Iterator[str]:
-    """The worst row of the first series decides, of those that have ends."""
-    first = [own for own in expected if own.heading.name == expected[0].heading.name] if expected else []
-    known = [own for own in first if not own.open and math.isfinite(own.whole)]
-    if not known:
-        return
-    worst = max(known, key=lambda own: own.half / own.whole)
-    part = worst.half / worst.whole
-    if 2 * part >= _WHITE:
+def white(metric: Metric, expected: Sequence[Width], devices: int) -> Iterator[str]:
+    """Whether so many devices tell nothing of a metric, by the row that is told least."""
+    row = worst(expected)
+    if row is not None and 2 * row.half >= _WHITE * row.whole:
         yield (
-            f"{metric.name}: white noise: of {devices:,} devices nothing is told, as an interval ({worst.where.key}) "
-            f"is expected to be {2 * part:.0%} of what is possible; take a larger epsilon, or ask more devices"
+            f"{metric.name}: white noise: of {devices:,} devices nothing is told, as an interval ({row.where.key}) "
+            f"is expected to be {2 * row.half / row.whole:.0%} of what is possible; take a larger epsilon, or ask "
+            "more devices"
         )
-    elif worst.heading.measure is Measure.SHARE and len(known) > _CROWDED < 2 * part * len(known):
+
+
+def _noisy(metric: Metric, expected: Sequence[Width], devices: int) -> Iterator[str]:
+    """By the same row."""
+    row = worst(expected)
+    if row is None:
+        return
+    found = list(white(metric, expected, devices))
+    part = row.half / row.whole
+    rows = sum(own.heading.name == row.heading.name for own in expected)
+    if found:
+        yield from found
+    elif row.heading.measure is Measure.SHARE and rows > _CROWDED < 2 * part * rows:
         yield (
-            f"{metric.name}: of {len(known):,} values one of average size has {100 / len(known):.2g}%, and "
+            f"{metric.name}: of {rows:,} values one of average size has {100 / rows:.2g}%, and "
             f"{devices:,} devices tell a share to about {200 * part:.2g} points: ask for the most frequent ones, "
             'and for "other", take a larger epsilon or more devices'
         )
     elif isinstance(metric.kind, Quantity | Distribution) and part > _WIDE:
         yield (
             f"{metric.name}: its range is wide for epsilon {metric.epsilon} and {devices:,} devices: "
-            f"{worst.where.key} is told to {worst.half:.3g} of {worst.whole:g}; a narrower range (what is beyond it "
+            f"{row.where.key} is told to {row.half:.3g} of {row.whole:g}; a narrower range (what is beyond it "
             "counts as its end), a larger epsilon or more devices tell more"
         )
 

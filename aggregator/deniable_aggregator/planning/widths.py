@@ -57,16 +57,17 @@ from deniable_aggregator.answers import (
 )
 from deniable_aggregator.answers.text import LONG
 from deniable_aggregator.estimators import Frequencies, Means, Target, frequencies, means, ranks
+from deniable_aggregator.estimators._special import bdtr
 from deniable_aggregator.planning.population import Population, evenly, spread
 from deniable_aggregator.planning.simulate import encodings, simulate
 
-__all__ = ["MOST", "Fleet", "Width", "half_of", "widths"]
+__all__ = ["MOST", "MOST_VECTORS", "Fleet", "Width", "half_of", "part_of", "widths", "worst"]
 
 Fleet = Callable[[int, np.random.Generator], Population]
 """What so many devices have."""
 MOST = 100_000
 """Devices of a simulated fleet,"""
-_MOST_VECTORS = 5_000
+MOST_VECTORS = 5_000
 """and of one that answers vectors: the halves of all entries are known from few."""
 _FEWEST, _ANSWERS, _SURE = 8, 200, 0.01
 """So many answers are drawn at the least, and at the most unless said: until each half is known to such a part."""
@@ -76,6 +77,8 @@ _SIMULATED = 4_000_000
 """At the most, and in fewer answers, so many devices are simulated."""
 _LOOKED_AT = 200_000
 """Devices that say what a fleet has."""
+_FEW, _REACH = 100.0, 8
+"""Up to such a standard deviation every count is looked at, as far as so many of it; beyond it they are normal."""
 _WORD = "elephant"
 """A word that is asked for, of eight letters: nobody has it."""
 _Ints = NDArray[np.int64]
@@ -112,6 +115,19 @@ class _Asked(NamedTuple):
     answers: int
 
 
+def worst(expected: Sequence[Width]) -> Width | None:
+    """The row of the first series that is told least, as a part of what is possible; None where none has ends."""
+    first = [own for own in expected if own.heading.name == expected[0].heading.name]
+    known = [own for own in first if not own.open and math.isfinite(own.whole)]
+    return max(known, key=lambda own: own.half / own.whole, default=None)
+
+
+def part_of(expected: Sequence[Width]) -> float | None:
+    """Half of the interval of that row, as a part of what is possible."""
+    row = worst(expected)
+    return None if row is None else row.half / row.whole
+
+
 def half_of(low: float, value: float, high: float) -> tuple[float, bool]:
     """Half of an interval, and whether it is open: then what lies below the value."""
     return (value - low, True) if math.isinf(high) else ((high - low) / 2, False)
@@ -136,9 +152,15 @@ def _counted(found: Frequencies, reports: int, share: float, confidence: float) 
     """Half of the interval of a share, on average over the counts that can come out."""
     rate = found.q + share * (found.p - found.q)
     spread = math.sqrt(reports * rate * (1 - rate))
-    counts = np.clip(np.rint(reports * rate + spread * _places()), 0, reports).astype(np.int64)
+    if spread < _FEW:
+        reach = math.ceil(_REACH * (spread + 1))
+        counts = np.arange(max(int(reports * rate) - reach, 0), min(int(reports * rate) + reach, reports) + 1)
+        chances = np.diff(bdtr(counts.astype(np.float64), reports, rate), prepend=0.0)
+    else:
+        counts = np.clip(np.rint(reports * rate + spread * _places()), 0, reports).astype(np.int64)
+        chances = np.full(len(counts), 1 / len(counts))
     low, high = replace(found, reports=reports, supports=counts).intervals(confidence, Target.POPULATION)
-    return float((high - low).mean()) / 2
+    return float(chances @ (high - low)) / 2
 
 
 @cache
@@ -219,7 +241,7 @@ _EXACT: dict[type[Kind], Callable[[Metric, _Asked, Sequence[Any]], list[Width]]]
 def _simulated(metric: Metric, asked: _Asked, fleet: Fleet) -> list[Width]:
     """From the answers of fleets that the twins draw."""
     generator = np.random.default_rng(asked.devices)
-    many = min(asked.devices, _MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
+    many = min(asked.devices, MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
     known = truth(metric, fleet(_LOOKED_AT, generator))
 
     def drawn() -> Iterator[list[Width]]:

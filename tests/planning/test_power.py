@@ -1,0 +1,54 @@
+"""The least change that is seen is seen in eight of ten cases: by pairs of fleets of which the second has changed."""
+
+from __future__ import annotations
+
+import pytest
+from tools.fleets import cases
+from tools.plan_power import ROWS, found
+
+from deniable_aggregator.answers import Measure
+from deniable_aggregator.planning.power import POWER, seen
+from deniable_aggregator.planning.widths import MOST, widths
+from support.asked import asked
+
+CASES = {case.name: case for case in cases("1") if case.fleet.name == "uniform"}
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs"), [("boolean", 200), ("category of 5", 200), ("number", 200), ("distribution of 4", 60)]
+)
+def test_changes_are_seen_as_often_as_is_said(name: str, pairs: int) -> None:
+    """Whether or not it is said that the devices are others: 80% to two points, and another five standard errors for
+    how well so many pairs know it, 10^-6. A change that is half as large would be seen in 29%, and fail."""
+    _, often = found(CASES[name], ROWS[name], 1_000, pairs)
+    for told in (often.unknown, often.apart):
+        assert abs(told - POWER) <= 0.02 + 5 * often.error, often
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", ["boolean", "category of 5", "number", "distribution of 4"])
+def test_changes_are_seen_as_often_as_is_said_by_many_pairs(name: str) -> None:
+    """The same, of 8,000 pairs of a thousand devices: to two points and 2.2 more."""
+    _, often = found(CASES[name], ROWS[name], 1_000, 8_000)
+    for told in (often.unknown, often.apart):
+        assert abs(told - POWER) <= 0.02 + 5 * often.error, often
+
+
+def test_changes_are_of_rows_and_no_smaller_than_what_is_uncertain() -> None:
+    """Of every row but totals and p-values; it takes more where nothing is known of the devices."""
+    metric = asked("number", "range = [0, 60]\nepsilon = 1")
+    rows, found_ = widths(metric, 10_000), seen(metric, 10_000)
+    assert set(found_) == {own.where for own in rows if own.heading.measure is not Measure.TOTAL}
+    for own in rows:
+        if own.where in found_:
+            assert own.half < found_[own.where].apart <= found_[own.where].change
+
+
+def test_four_times_as_many_devices_see_half_of_it() -> None:
+    """Also beyond those that are drawn."""
+    metric = asked("distribution", "range = [0, 4]\nbuckets = 4\nepsilon = 1")
+    few, many = seen(metric, MOST), seen(metric, 4 * MOST)
+    shares = [where for where in few if where.series in {"curve", "histogram"}]
+    assert shares
+    for where in shares:
+        assert many[where].change == pytest.approx(few[where].change / 2, rel=0.05), where
