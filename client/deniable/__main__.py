@@ -145,9 +145,9 @@ def _consent(state: Path | None, options: Any) -> list[str]:
     if options.word is None:
         here = of_environment(os.environ, count_ci=True).why
         held = [f"For what is started from here: {here}."] if here else []
-        return [*_read(state, consent.lines), *held, "To say something else: python -m deniable STATE consent WORD", *(
-            f"    {word.value}: {means}" for word, means in consent.CHOICES.items()
-        )]  # fmt: skip
+        words = [f"    {word.value}: {means}" for word, means in consent.CHOICES.items()]
+        how = "To say something else: python -m deniable STATE consent WORD"
+        return [*_read(state, consent.lines), *held, how, *words]
     return consent.change(_one(state), Consent(options.word))
 
 
