@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -174,3 +175,20 @@ def test_who_owns_a_question_is_the_collection_s_owner_unless_it_says() -> None:
     assert "Owner them@example.org" in written(found, "review")
     with pytest.raises(ValueError, match='must be a date such as 2027-12-31, without quotes, or "never"'):
         Collection.loads(text.replace('owner = "them', 'expires = "soon"\nowner = "them'))
+
+
+def test_the_page_shows_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of docs/notice.md run, what it shows is what they write, and its table is of a collection."""
+    page = (ROOT / "docs" / "notice.md").read_text(encoding="utf-8")
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "editor.toml").write_text(EDITOR.read_text())
+    monkeypatch.chdir(tmp_path)
+    ran = [
+        told(*shlex.split(line, comments=True)[1:]) for line in page.splitlines() if line[:15] == "deniable notice"
+    ]
+    assert len(ran) == 4
+    assert [(each.returncode, each.stderr) for each in ran] == [(0, "")] * 4
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert shown in ran[0].stdout
+    (table,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert Collection.loads(head("own", 9) + table).metrics["crashed"].owner == "releases@example.org"
