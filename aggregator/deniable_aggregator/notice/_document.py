@@ -198,7 +198,10 @@ def _as_markdown(part: Heading | Paragraph | Items | Rows) -> str:
             box = "[ ] " if to_tick else ""
             return "\n".join(f"- `{plain(each)}`" if commands else f"- {box}{_mark(each)}" for each in names)
         case Rows(head, rows):
-            lines = [head, ["---"] * len(head), *([_mark(cell) for cell in row] for row in rows)]
+            cells = (
+                [_SPECIAL.sub(r"\\\1", plain(cell)) for cell in row] for row in rows
+            )  # a bar in code ends a cell
+            lines = [head, ["---"] * len(head), *cells]
             return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
