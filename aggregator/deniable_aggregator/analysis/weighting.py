@@ -72,7 +72,7 @@ def weighted(
             series.append(Series(each.heading, tuple(kept)))
     reports = sum(own.estimate.reports for _, own in found)
     worth = 1 / math.fsum(share**2 / own.effective for share, own in found)
-    return replace(first, reports=reports, series=tuple(series), note=""), worth
+    return replace(first, reports=reports, series=tuple(series), devices=None, note=""), worth
 
 
 def checked(values: Sequence[str], shares: Mapping[str, float], name: str) -> dict[str, float]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable import Collection
+from deniable.collection import bundle
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import analyst_of
 from deniable_aggregator.analysis.question import Answer, Query
@@ -45,15 +46,19 @@ _ASKED = {"load_time": (RowId(SHARES, share_key(above=2000)),)}
 """What somebody who looks at the demo's metrics would ask for besides."""
 
 
-def _loaded() -> tuple[Collection, Truth]:
+def _loaded(sample: str | None) -> tuple[Collection, Truth]:
+    """The demo's collection, that of a part of the devices if one is said, and what these have."""
     with as_file(files(__package__)) as room:
-        collection = Collection.load(room / _ASKS)
+        text = bundle(room / _ASKS)
+        if sample is not None:
+            text = text.replace("[collection]\n", f"[collection]\nsample = {sample}\n", 1)
+        collection = Collection.loads(text, "the demo's metrics.toml")
         return collection, Truth.load(room / "truth.toml", collection)
 
 
-async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
+async def run(devices: int, once: bool, listen: str, http: str | None, sample: str | None = None) -> None:
     """Start an aggregator, let a fleet report to it, show what comes out beside the truth, and go on."""
-    collection, of_today = _loaded()
+    collection, of_today = _loaded(sample)
     epoch = collection.epoch_at(time.time())
     fleet = Fleet(collection, of_today, epoch)
     analysts = analyst_of(Catalog([collection]), fleet.truth)
@@ -75,12 +80,13 @@ async def run(devices: int, once: bool, listen: str, http: str | None) -> None:
             await fleet.learn(devices, endpoint, read)
             progress = Progress("devices that have reported", devices)
             values = await fleet.report(devices, endpoint, epoch, progress)
+            target = Target.REPORTING if collection.sample == 1 else Target.POPULATION  # whose truth is known
             answers = [
                 each
                 for name in collection.metrics
                 for each in await analysts(server.store).answers(
                     collection.name,
-                    Query(last_epoch=epoch, target=Target.REPORTING, asked=_ASKED.get(name, ())),
+                    Query(last_epoch=epoch, target=target, asked=_ASKED.get(name, ())),
                     name,
                 )
             ]
@@ -152,8 +158,13 @@ def _shown(collection: Collection, answers: list[Answer], values: Mapping[str, S
     header = ("answer", "truth", "estimate", "95% interval", "holds the truth", "epsilon spent")
     right = (False, True, True, True, False, True)
     spent = sum(float(metric.epsilon) for metric in collection.metrics.values())
+    drawn = ""
+    if own := answers[0].estimate.devices:
+        told = f"Of {devices:,} devices {answers[0].estimate.reports:,} were drawn by their coins"
+        drawn = f"{told}; by their number there are {own.low:,.0f} to {own.high:,.0f}.\n"
+        devices = answers[0].estimate.reports
     return (
-        f"\n{devices:,} devices answered; each told its answers through noise of its own, and spent "
+        f"\n{drawn}{devices:,} devices answered; each told its answers through noise of its own, and spent "
         f"{spent:.3g} of its budget of {float(collection.budget.epoch):g} for the day.\n\n"
         f"{table(header, rows, right)}\n{''.join(f'{each}{chr(10)}' for each in drawings)}\n"
         f"{held} of {len(rows)} intervals hold the truth; 95% of all such intervals do."

@@ -22,6 +22,7 @@ from deniable import Collection, Metric
 from deniable_aggregator.answers import Estimate, Measure, RowId, combines, headings, truth
 from deniable_aggregator.demo.lesson import ANSWERED, UPDATE, Lesson
 from deniable_aggregator.planning import fleet
+from deniable_aggregator.planning.population import taking_part
 from deniable_aggregator.planning.truth import Truth
 
 __all__ = ["Fleet"]
@@ -61,7 +62,8 @@ class Fleet:
     async def learn(self, devices: int, endpoint: str, read: Callable[[int, str], Awaitable[Estimate]]) -> None:
         """On each earlier day devices say how they would change the model of that day; `read` gives their answer."""
         for epoch in self.days[:-1]:
-            values = Truth(self.lesson.on(epoch)).draw(max(devices // _FEWER, 2), self._generator)
+            every = Truth(self.lesson.on(epoch)).draw(max(devices // _FEWER, 2), self._generator)
+            values = taking_part(self._collection, every, self._generator)
             await fleet.forward(self._collection, values, endpoint, epoch, self._generator, _silent)
             self.lesson.take(await read(epoch, UPDATE))
 
@@ -71,7 +73,8 @@ class Fleet:
         if epoch < self._epoch:  # what is learned has been said on those days
             values = {name: own for name, own in values.items() if name not in ANSWERED}
         send = fleet.forward if devices > fleet.LARGE else fleet.report
-        await send(self._collection, values, endpoint, epoch, self._generator, progress)
+        own = taking_part(self._collection, values, self._generator)
+        await send(self._collection, own, endpoint, epoch, self._generator, progress)
         self._devices[epoch] += devices
         return values
 
