@@ -91,7 +91,7 @@ test-deep: $(READY) $(FLOWER_READY) system-tools
 check: $(READY) $(PROTO_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools
+	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools examples/lectures
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_tests.py
 	$(BIN)/buf lint

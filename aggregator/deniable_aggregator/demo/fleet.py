@@ -67,8 +67,13 @@ class Fleet:
             await fleet.forward(self._collection, values, endpoint, epoch, self._generator, _silent)
             self.lesson.take(await read(epoch, UPDATE))
 
-    async def report(self, devices: int, endpoint: str, epoch: int, progress: Any) -> Mapping[str, Sequence[Any]]:
-        """So many devices report for an epoch; what they would have answered plainly."""
+    def device(self) -> dict[str, Any]:
+        """What one device records today."""
+        drawn = self._on(self._epoch).draw(1, self._generator)
+        return {name: drawn[name][0] for name, metric in self._collection.metrics.items() if not metric.sources}
+
+    async def report(self, devices: int, endpoint: str, epoch: int, progress: Any) -> None:
+        """So many devices report for an epoch."""
         values: Mapping[str, Sequence[Any]] = self._on(epoch).draw(devices, self._generator)
         if epoch < self._epoch:  # what is learned has been said on those days
             values = {name: own for name, own in values.items() if name not in ANSWERED}
@@ -76,7 +81,6 @@ class Fleet:
         own = taking_part(self._collection, values, self._generator)
         await send(self._collection, own, endpoint, epoch, self._generator, progress)
         self._devices[epoch] += devices
-        return values
 
     async def keep_reporting(self, devices: int, endpoint: str) -> None:
         """The days before, and then more and more devices today."""
