@@ -11,7 +11,7 @@ from typing import Any
 
 import deniable
 from deniable._parser import Parser
-from deniable.device.consent import Consent
+from deniable.device.consent import Consent, of_environment
 from deniable.errors import StateError
 from deniable.person import consent, forget, ledger, transcript
 from deniable.person.device import Device, devices, known, look
@@ -143,9 +143,11 @@ def _one(state: Path | None) -> Path:
 
 def _consent(state: Path | None, options: Any) -> list[str]:
     if options.word is None:
-        return [*_read(state, consent.lines), "To say something else: python -m deniable STATE consent WORD", *(
-            f"    {word.value}: {means}" for word, means in consent.CHOICES.items()
-        )]  # fmt: skip
+        here = of_environment(os.environ, count_ci=True).why
+        held = [f"For what is started from here: {here}."] if here else []
+        words = [f"    {word.value}: {means}" for word, means in consent.CHOICES.items()]
+        how = "To say something else: python -m deniable STATE consent WORD"
+        return [*_read(state, consent.lines), *held, how, *words]
     return consent.change(_one(state), Consent(options.word))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -20,7 +21,7 @@ from support.commands import ROOT, told
 
 EDITOR = ROOT / "examples" / "editor.toml"
 ENGLISH = (ROOT / "aggregator/deniable_aggregator/notice/languages/en.toml").read_text(encoding="utf-8")
-HOSTILE = "<b>*bold*</b> | `code` # [link](x)\u202e {span}"
+HOSTILE = "<b>*bold*</b> | `a|b` # [link](x)\u202e {span}"
 
 
 def written(collection: Collection, whom: str = "people", form: str = "text", language: str = "en") -> str:
@@ -103,6 +104,7 @@ def test_somebody_s_words_are_words(form: str, whom: str, language: str) -> None
         assert "<script" not in found
     if form == "md":
         assert "\\<b\\>\\*bold\\*" in found
+        assert whom == "people" or "a|b" not in found, "a bar ends a cell, in code, too"
 
 
 def test_every_kind_way_and_mechanism_has_its_sentence() -> None:
@@ -187,3 +189,20 @@ def test_who_owns_a_question_is_the_collection_s_owner_unless_it_says() -> None:
     assert "Owner them@example.org" in written(found, "review")
     with pytest.raises(ValueError, match='must be a date such as 2027-12-31, without quotes, or "never"'):
         Collection.loads(text.replace('owner = "them', 'expires = "soon"\nowner = "them'))
+
+
+def test_the_page_shows_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of docs/notice.md run, what it shows is what they write, and its table is of a collection."""
+    page = (ROOT / "docs" / "notice.md").read_text(encoding="utf-8")
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "editor.toml").write_text(EDITOR.read_text())
+    monkeypatch.chdir(tmp_path)
+    ran = [
+        told(*shlex.split(line, comments=True)[1:]) for line in page.splitlines() if line[:15] == "deniable notice"
+    ]
+    assert len(ran) == 4
+    assert [(each.returncode, each.stderr) for each in ran] == [(0, "")] * 4
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert shown in ran[0].stdout
+    (table,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert Collection.loads(head("own", 9) + table).metrics["crashed"].owner == "releases@example.org"

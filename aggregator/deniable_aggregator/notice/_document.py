@@ -32,6 +32,8 @@ th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem .35rem 0; t
   vertical-align: top; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 [scope=col], td { overflow-wrap: normal; }
+@media (max-width: 40rem) { .many { font-size: .85rem; hyphens: auto; }
+  .many [scope=col], .many td, .many th { overflow-wrap: anywhere; } }
 a { color: var(--mark); }
 caption { text-align: left; padding-top: .75rem; }
 code { font-size: .95em; }
@@ -40,6 +42,8 @@ svg { display: block; height: .9rem; width: 100%; }
 """
 """Of every page that is written, without anything from elsewhere."""
 _WIDTH = 78
+_FEW = 3
+"""Columns that a phone is wide enough for."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 _PAGE = """<!doctype html>
 <html lang="{language}">
@@ -176,7 +180,8 @@ def _as_html(part: Heading | Paragraph | Items | Rows) -> str:
                 "".join([f'<tr><th scope="row">{escaped(first)}</th>', *map(_cell, rest), "</tr>"])
                 for first, *rest in rows
             ]
-            return "\n".join(["<table>", *([f"<tr>{top}</tr>"] if any(head) else []), *lines, "</table>"])
+            sort = ' class="many"' if len(head) > _FEW else ""
+            return "\n".join([f"<table{sort}>", *([f"<tr>{top}</tr>"] if any(head) else []), *lines, "</table>"])
 
 
 def _cell(words: str) -> str:
@@ -193,7 +198,10 @@ def _as_markdown(part: Heading | Paragraph | Items | Rows) -> str:
             box = "[ ] " if to_tick else ""
             return "\n".join(f"- `{plain(each)}`" if commands else f"- {box}{_mark(each)}" for each in names)
         case Rows(head, rows):
-            lines = [head, ["---"] * len(head), *([_mark(cell) for cell in row] for row in rows)]
+            cells = (
+                [_SPECIAL.sub(r"\\\1", plain(cell)) for cell in row] for row in rows
+            )  # a bar in code ends a cell
+            lines = [head, ["---"] * len(head), *cells]
             return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

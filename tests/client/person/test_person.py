@@ -281,3 +281,17 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert "python -m deniable STATE consent withheld" in told
     assert "Reading changes nothing" in told
+
+
+def test_consent_says_what_the_environment_says(
+    tmp_path: Path, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which holds for what is started there, whatever the file remembers."""
+    path = tmp_path / "s.db"
+    with Client(COLLECTION, state=path) as device:
+        device.set_consent("granted")
+    assert "started from here" not in person(path, "consent").out
+    monkeypatch.setenv("DO_NOT_TRACK", "1")
+    shown = person(path, "consent").out
+    assert "You have said granted" in shown
+    assert "For what is started from here: DO_NOT_TRACK in the environment says no to every program" in shown

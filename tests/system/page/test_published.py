@@ -111,3 +111,19 @@ def test_the_site_is_accessible_and_fits_a_phone(
     expect(page).to_have_url(first)
     assert set(asked) == {first, first.replace("index.html", "editor-notice.html")}, "it needs nothing else"
     context.close()
+
+
+def test_a_record_and_sheets_are_accessible_and_fit_a_phone(tab: Page, tmp_path: Path) -> None:
+    """axe finds nothing, and the table of measures, the widest, fits."""
+    (tmp_path / "metrics.toml").write_text(TEXT, encoding="utf-8")
+    browser = tab.context.browser
+    assert browser
+    with browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark") as page:
+        for whom in ("officer", "review"):
+            file = tmp_path / f"{whom}.html"
+            written = told("notice", tmp_path / "metrics.toml", "--for", whom, "--format", "html", "--output", file)
+            assert (written.returncode, written.stderr) == (0, "")
+            page.goto(file.as_uri())
+            expect(page.get_by_role("table").first).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            assert Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"] == []
