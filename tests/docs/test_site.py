@@ -190,7 +190,7 @@ def test_the_menu_of_a_phone_opens_by_keyboard(tab: Page, site: Path) -> None:
     """What is out of sight is reached as well."""
     look(tab, 390)
     tab.goto((site / "privacy.html").as_uri())
-    link = tab.locator(".sidebar-tree").get_by_role("link", name="Runbook")
+    link = tab.locator(".sidebar-tree").get_by_role("link", name="What it is")
     expect(link).not_to_be_in_viewport()
     for _ in range(12):
         tab.keyboard.press("Tab")
