@@ -42,7 +42,10 @@ sys.stdout.write(next(line for line in open("/proc/self/status") if line.startsw
 _START = f"""
 import deniable
 collection = deniable.Collection.load({str(ROOT / "examples/editor.toml")!r})
-client = deniable.Client(collection, consent=deniable.Consent.GRANTED, segment={{"platform": "linux"}})
+counted = deniable.Settings(count_ci=True)
+client = deniable.Client(
+    collection, consent=deniable.Consent.GRANTED, segment={{"platform": "linux"}}, settings=counted
+)
 client.record("dark_mode", True)
 """
 

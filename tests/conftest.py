@@ -10,6 +10,8 @@ import sys
 import pytest
 from hypothesis import settings
 
+from support.gate import AT_GATE, leave_to_tests
+
 # Each process of a run has a processor at most: further threads of numpy's would wait for it, and spin meanwhile.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -19,8 +21,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # Machines are shared: no test fails for being slow. At the gate the same examples are tried every time.
-settings.register_profile("deniable", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("deniable", deadline=None, derandomize=AT_GATE)
 settings.load_profile("deniable")
+
+leave_to_tests()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -65,11 +65,13 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "accounting": set(),
         "learning": {"answers"},
         "telling": {"accounting", "analysis", "answers"},
+        "notice": {"telling"},
+        "publishing": {"notice", "telling"},
         "planning": {"analysis", "answers", "estimators", "ingest"},
         "serving": {"analysis", "ingest", "store", "telling"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
         "demo": {"analysis", "answers", "learning", "planning", "serving", "telling", "web"},
-        "commands": {"analysis", "demo", "planning", "serving", "store", "telling", "web"},
+        "commands": {"analysis", "demo", "notice", "planning", "publishing", "serving", "store", "telling", "web"},
     },
 }
 """The rooms of both houses, and which others each may know of: never one that knows of it."""

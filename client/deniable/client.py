@@ -30,7 +30,7 @@ from typing import Any, Self, TypeVar
 
 from deniable.collection import Collection
 from deniable.device import losses, processes, transcript
-from deniable.device.consent import ENVIRONMENT, Consent, of_environment
+from deniable.device.consent import Consent, of_environment
 from deniable.device.flushing import Flushes
 from deniable.device.keeping import PATIENCE, Keeper
 from deniable.device.ledger import Charge, charges
@@ -88,10 +88,10 @@ class Client:
             if state is None and not self._debug:
                 losses.check_forgetful(collection)
         given = None if consent is None else Consent.of(consent)
-        allowed, told = of_environment(environment)
         self.collection = collection
         """The collection whose metrics this client answers."""
         settings = settings or Settings()
+        self._environment = word = of_environment(environment, count_ci=settings.count_ci)
         self._settings = settings = replace(settings, write_behind=_DEBUG_BEHIND) if self._debug else settings
         self._strict = strict
         self._takers = takers(collection)
@@ -103,15 +103,18 @@ class Client:
         if self._debug:
             from deniable.device import debugging
 
-            make = partial(debugging.DebugSender, partial(debugging.agreed, state, allowed))
+            make = partial(debugging.DebugSender, partial(debugging.agreed, state, word.consent))
             (given, unread), state = debugging.agreed(state, given), None
             self._say(unread)
             self._say(DEBUGGING)
         self._state = State(state, settings.clock, self._say)
         self._begin_anew()
-        self._say(told)
+        if word.misspelt or self._debug:
+            self._say(word.why)
+        elif word.why:  # whoever says no is not to be bothered by it
+            _log.info("deniable: %s", word.why)
         segment_index = self._segment_index(segment or {})
-        self._keeper = Keeper(collection, segment_index, settings, self._state, given, allowed, self._say)
+        self._keeper = Keeper(collection, segment_index, settings, self._state, given, word.consent, self._say)
         self._flushes = Flushes(self._state, self._keeper)
         self._sender = make(endpoint, credentials, collection, settings, self._state, self._keeper, self._say)
         try:
@@ -119,7 +122,7 @@ class Client:
             self._flushes.look()
         except StateError as error:
             # What the file remembers decides once it can be read.
-            self._keeper.consent = (given or Consent.WITHHELD).and_(allowed)
+            self._keeper.consent = (given or Consent.WITHHELD).and_(word.consent)
             self._fail(error)
         processes.look_after(self)
 
@@ -200,7 +203,8 @@ class Client:
         if self._closed:
             return "the client is closed"
         if self._keeper.consent is Consent.WITHHELD:
-            return f"consent is withheld: Client.set_consent() says another word, unless {ENVIRONMENT} withholds it"
+            said = self._environment.why if self._environment.consent is Consent.WITHHELD else ""
+            return said or "consent is withheld: Client.set_consent() says another word"
         if self._orphan:
             return _FORKED
         return self._trouble if self._keeper.segment is None else ""
@@ -253,7 +257,8 @@ class Client:
         unwritten, counts = keeper.recorded, keeper.counts(self._look(health, {}))
         seen: Outlook = self._look(lambda connection: outlook(connection, self.collection, now), UNKNOWN)
         trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
-        trouble = trouble or (DEBUGGING if self._debug else "")
+        told = (DEBUGGING if self._debug else "", self._environment.why)
+        trouble = trouble or "; ".join(filter(None, told))
         recorded = tuple(sorted({*seen.recorded, *unwritten}))
         ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
         going = self._sends and not (self._closed or self._debug)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["believed", "in_words", "sure"]
+__all__ = ["believed", "in_words", "parts", "sure"]
 
 _WHOLES = (2, 3, 4, 5, 6, 8, 10, 20, 50, 100, 1000, 10_000)
 """Odds are said as so many in one of these."""
@@ -33,8 +33,14 @@ def sure(ratio: float) -> str:
 
 def in_words(chance: float) -> str:
     """The odds of a chance as people say them, rounded up: never less than the chance."""
+    found = parts(chance)
+    return f"{found[0]:,} in {found[1]:,}" if found else "all but certain"
+
+
+def parts(chance: float) -> tuple[int, int] | None:
+    """The same as two numbers, such as 3 and 4; None where it is all but certain."""
     for whole in _WHOLES:
         part = math.ceil(chance * whole - _SLACK)
         if part < whole and part / whole - chance <= _NEAR * min(chance, 1 - chance):
-            return f"{part:,} in {whole:,}"
-    return "all but certain"
+            return part, whole
+    return None

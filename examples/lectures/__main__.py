@@ -19,11 +19,11 @@ def main(arguments: list[str]) -> int:
         return 0
     if not arguments or arguments[0] not in names:
         for name in names:
-            print(f"{name:14} {words(topic(name)).partition(chr(10))[0]}")
+            print(f"{name:14} {words(name).partition(chr(10))[0]}")
         return 2 if arguments else 0
-    module = topic(arguments[0])
-    print(words(module), end="\n\n", flush=True)
-    ended: int = module.main(arguments[1:])
+    name, *rest = arguments
+    print(words(name), end="\n\n", flush=True)
+    ended: int = topic(name).main(rest)
     return ended
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 __all__ = ["Axis", "Curve", "curves", "pixels"]
 
-_WIDE, _HIGH, _LEFT, _TOP = 520, 260, 70, 40
+_WIDE, _HIGH, _LEFT, _TOP = 520, 260, 96, 40
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#767676")
 _DASHES = ("", "8 3", "2 3", "10 3 2 3")
 _ALIKE = 'xmlns="http://www.w3.org/2000/svg" role="img" font-family="sans-serif" font-size="13"'
@@ -44,7 +44,9 @@ class Axis(NamedTuple):
 
     def told(self, tick: float) -> str:
         """A tick's number."""
-        return f"{tick:.4g}".replace("e+0", "e") if not self.percent else f"{100 * tick:g}%"
+        if self.percent:
+            return f"{100 * tick:g}%"
+        return f"{tick:,.10g}" if tick == 0 or abs(tick) >= 1e-4 else f"{tick:g}".replace("e-0", "e-")
 
 
 class Curve(NamedTuple):
@@ -59,7 +61,7 @@ class Curve(NamedTuple):
 def curves(title: str, across: Axis, up: Axis, lines: Sequence[Curve]) -> str:
     """Curves against two axes, and what each of them is."""
     height = _TOP + _HIGH + 55 + 20 * len(lines)
-    parts = [*_frame(title, _LEFT + _WIDE + 20, height), _text(_LEFT, 22, title, "start")]
+    parts = [*_frame(title, _LEFT + _WIDE + 44, height), _text(_LEFT, 22, title, "start")]
     for tick in across.ticks:
         left = _LEFT + _WIDE * across.place(tick)
         parts += [

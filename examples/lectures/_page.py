@@ -44,7 +44,7 @@ topic or which test shows it.
 
 def beginning() -> str:
     """What the page begins with: how topics are run, and which there are."""
-    listed = [f"- [{name}](#{name}): {words(topic(name)).partition(chr(10))[0]}" for name in topics()]
+    listed = [f"- [{name}](#{name}): {words(name).partition(chr(10))[0]}" for name in topics()]
     return "\n".join([_BEGINNING, *listed, ""])
 
 
@@ -55,7 +55,7 @@ def section(name: str) -> str:
     with patch.dict(os.environ, {"COLUMNS": _COLUMNS}), contextlib.redirect_stdout(told):
         module.main([])
     printed = "\n".join(line.rstrip() for line in told.getvalue().strip("\n").splitlines())
-    paragraphs = words(module).split("\n\n")
+    paragraphs = words(name).split("\n\n")
     prose = [f"```text\n{each}\n```" if "\n  " in each else each for each in paragraphs]
     shows = f"Shows {', '.join(module.SHOWS)}: `python -m examples.lectures {name}`"
     image = [f"![{paragraphs[0]}](images/{image_of(name).name})"] if hasattr(module, "drawn") else []

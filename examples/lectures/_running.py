@@ -8,7 +8,7 @@ words:
 from __future__ import annotations
 
 import argparse
-import inspect
+import ast
 import pkgutil
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -32,9 +32,10 @@ def topic(name: str) -> ModuleType:
     return import_module(f"{__package__}.{name}")
 
 
-def words(module: ModuleType) -> str:
-    """What a topic's docstring says."""
-    return inspect.getdoc(module) or ""
+def words(name: str) -> str:
+    """What a topic's docstring says, which is read and not run."""
+    text = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
+    return ast.get_docstring(ast.parse(text)) or ""
 
 
 def run(arguments: Sequence[str], told: Callable[[], str], drawn: Callable[[], str] | None = None) -> int:

@@ -3,8 +3,8 @@
 A name that is left out does not make people many. Zip code, day of birth and sex are one person's in 87% of cases
 (Sweeney, 2000); six films and about when they were rated are in 99% (Narayanan and Shmatikov, 2008, where two more
 were known wrongly); a table in which each looks like three others still says that somebody of 55 has one of two
-diseases; a median of an odd number is somebody's value; and exact tables of the 2010 census gave back nearly half of
-the people that they were made of (Abowd and others, at the Census Bureau).
+diseases; a median of an odd number is somebody's value; and exact tables of the 2010 census gave back nearly half
+of the people that they were made of (Abowd and others, at the Census Bureau).
 
 Encryption hides data on their way. Who may open them sees all; and who may only open sums, as with secure
 computation, subtracts the sum without you from the sum with you. What noise on the device hides is one person's

@@ -2,11 +2,12 @@
 
 Where the answer is no number (a nationality, a film, a day to meet), each possible one gets a loss, and is chosen
 with weights e^(-epsilon loss/(2 sensitivity)). The 2 pays for the weight, and for the sum of all weights, which
-moves as well. Notes print it without: then it keeps 2 epsilon, nearly, unless the sum can not move, as where a
-device has one of k answers and its loss is whether it says another one: that is randomized response. What is chosen
-is R worse than the best with a chance of |Y| e^(-epsilon R/(2 sensitivity)) at most. (McSherry and Talwar, 2007;
-Dwork and Roth, 2014, section 3.4.) On the aggregator's estimates the best is simply taken: they are released
-already.
+moves as well. By how many a country is behind the first moves by 1 where a visitor is added, and by 2 where one is
+from elsewhere. Notes print the weights without the 2: then it keeps 2 epsilon, nearly, unless the sum can not move,
+as where a device has one of k answers and its loss is whether it says another one: that is randomized response.
+What is chosen is R worse than the best with a chance of |Y| e^(-epsilon R/(2 sensitivity)) at most. (McSherry and
+Talwar, 2007; Dwork and Roth, 2014, section 3.4.) On the aggregator's estimates the best is simply taken: they are
+released already.
 """
 
 from __future__ import annotations

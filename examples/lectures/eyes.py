@@ -96,14 +96,14 @@ def told() -> str:
 
 def drawn() -> str:
     """Deviations, by the number of people."""
-    sizes = [10 ** (power / 2) for power in range(4, 17)]
+    sizes = [10 ** (power / 2) for power in range(4, 15)]
     lines = [
         Curve("no curator, Laplace on devices", [(n, laplace(round(n))) for n in sizes]),
         Curve("no curator, coins", [(n, coins(round(n))) for n in sizes]),
         Curve("a curator, one is replaced", [(n, math.sqrt(2) * 20) for n in sizes]),
         Curve("a curator, one is added", [(n, math.sqrt(2) * 10) for n in sizes]),
     ]
-    across = Axis("people", [10.0**power for power in range(2, 9)], powers=True)
+    across = Axis("people", [10.0**power for power in range(2, 8)], powers=True)
     up = Axis("the count is off by", [10.0**power for power in range(1, 7)], powers=True)
     return curves("Blue eyes at epsilon 0.1", across, up, lines)
 

@@ -1,15 +1,15 @@
 """Releases that keep what is known for certain: nearest to what was estimated, of all that fits.
 
-Differential privacy knows nothing of what the data are bound to: shares come out below zero, and parts that are more
-than their whole. So what is released is made to fit afterwards: of all that is possible the nearest to the noisy
-values is taken, each weighed by how sure it is. That is post-processing and costs nothing, as long as what is known
-is known from elsewhere; a constraint that is read off the data has to be paid for like any other answer.
+Differential privacy knows nothing of what the data are bound to: shares come out below zero, and parts that are
+more than their whole. So what is released is made to fit afterwards: of all that is possible the nearest to the
+noisy values is taken, each weighed by how sure it is. That is post-processing and costs nothing, as long as what is
+known is known from elsewhere; a constraint that is read off the data has to be paid for like any other answer.
 
-Where what is possible is convex, the nearest point is never farther from the truth than the noisy values were: in the
-norm that weighs as they were weighed, which matters where some are much surer than others. Without weights it may be
-farther. Whole numbers are not convex: there it is no farther than twice, which is the other bound that lecture notes
-print. And fitting has a price, since what can not be negative is too large on average: so raw estimates and their
-intervals are always kept. (Fioretto, Lee and Van Hentenryck, AAMAS 2018.)
+Where what is possible is convex, the nearest point is never farther from the truth than the noisy values were: in
+the norm that weighs as they were weighed, which matters where some are much surer than others. Without weights it
+may be farther. Whole numbers are not convex: there it is no farther than twice, which is the other bound that
+lecture notes print. And fitting has a price, since what can not be negative is too large on average: so raw
+estimates and their intervals are always kept. (Fioretto, Lee and Van Hentenryck, AAMAS 2018.)
 """
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ __all__ = ["SHOWS", "as_deviation", "classical", "exact", "main", "misprinted", 
 
 SHOWS: tuple[str, ...] = ("C10", "E1")
 DELTA = 1e-5
+_LEAST = 1e-10
+"""What is less is not drawn."""
 
 
 def classical(epsilon: float, delta: float = DELTA) -> float:
@@ -69,13 +71,13 @@ def told() -> str:
 
 def drawn() -> str:
     """The delta that each formula really keeps."""
-    points = [10 ** (power / 10) for power in range(-15, 12)]
+    points = [10 ** (power / 20) for power in range(-20, 21)]
     lines = [
-        Curve("misprinted", [(epsilon, truly(misprinted(epsilon), epsilon)) for epsilon in points]),
-        Curve("classical", [(epsilon, truly(classical(epsilon), epsilon)) for epsilon in points]),
-        Curve("what is said", [(epsilon, DELTA) for epsilon in points]),
+        Curve(name, [(epsilon, kept) for epsilon in points if (kept := truly(formula(epsilon), epsilon)) > _LEAST])
+        for name, formula in (("misprinted", misprinted), ("classical", classical))
     ]
-    across = Axis("epsilon", [10**-1.5, 0.1, 1, 10, 10**1.1], powers=True)
+    lines.append(Curve("what is said", [(epsilon, DELTA) for epsilon in points]))
+    across = Axis("epsilon", [0.1, 1, 10], powers=True)
     up = Axis("delta", [10.0**power for power in range(-10, 1, 2)], powers=True)
     return curves("The delta that normal noise keeps, by three formulas", across, up, lines)
 

@@ -58,8 +58,8 @@ def absolute(metric: Metric) -> float:
 
 
 def central(epsilon: float, people: float) -> float:
-    """How far the mean of values between 0 and 1 is off on average, where a trusted server adds noise once."""
-    return 1 / (epsilon * people)
+    """The deviation of a mean of values between 0 and 1, where a trusted server adds noise once."""
+    return math.sqrt(2) / (epsilon * people)
 
 
 def local(epsilon: float, people: float) -> float:
@@ -111,7 +111,7 @@ def told() -> str:
             "Where one use is hidden, what an even chance of so many uses against none becomes:",
             table(("uses", "at most"), apart, (True, True)),
             "",
-            "The error of a mean of values between 0 and 1:",
+            "The deviation of a mean of values between 0 and 1:",
             table(("people", "noise of each", "noise of a server", "times"), sizes, (True,) * 4),
         ]
     )
@@ -121,11 +121,11 @@ def drawn() -> str:
     """Both errors, by the number of people: notes print the first for the second."""
     sizes = [10 ** (power / 2) for power in range(4, 13)]
     lines = [
-        Curve("noise of each device: 1/(epsilon sqrt n)", [(n, local(1, n)) for n in sizes]),
-        Curve("noise of a trusted server: 1/(epsilon n)", [(n, central(1, n)) for n in sizes]),
+        Curve("noise of each device: of the order 1/(epsilon sqrt n)", [(n, local(1, n)) for n in sizes]),
+        Curve("noise of a trusted server: of the order 1/(epsilon n)", [(n, central(1, n)) for n in sizes]),
     ]
     across = Axis("people", [10**power for power in range(2, 7)], powers=True)
-    up = Axis("error of a mean", [10.0**power for power in range(-6, 1)], powers=True)
+    up = Axis("deviation of a mean", [10.0**power for power in range(-6, 1)], powers=True)
     return curves("The price of no trusted server, at epsilon 1", across, up, lines)
 
 

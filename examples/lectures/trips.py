@@ -1,15 +1,16 @@
 """Trips between places: too many pairs for counts on devices, and noise that goes by distance.
 
-Half an hour of a shuttle service has 34 trips on one route and 12 on another, among some 30,000 pairs of places. With
-noise of a trusted counter both can be told. Where each device randomises its own trip, what limits a count is the
-number of devices, and no longer the number of pairs: randomized response would drown in 30,000 pairs, the mechanism
-that is chosen for them does not. So a route can be told that has a share of the trips, and never one that has few.
+Half an hour of a shuttle service has 34 trips on one route and 12 on another, among some 30,000 pairs of places.
+With noise of a trusted counter both can be told. Where each device randomises its own trip, what limits a count is
+the number of devices, and no longer the number of pairs: randomized response would drown in 30,000 pairs, the
+mechanism that is chosen for them does not. So a route can be told that has a share of the trips, and never one that
+has few.
 
 Notes name a "polar Laplace" noise and a generalized epsilon, and say no more of them. What is meant is likely noise
-on a place, of a density that falls by e^(-epsilon) with every unit of distance: two places are told apart by epsilon
-times how far they lie apart. (Andrés and others, CCS 2013.) That hides which house somebody is in, and not which
-city, unless epsilon is so small that nothing is told. Nothing here uses it. Answers that have an order are asked by a
-mechanism that has both: e^epsilon for any two answers, and far less for answers that are near.
+on a place, of a density that falls by e^(-epsilon) with every unit of distance: two places are told apart by
+epsilon times how far they lie apart. (Andrés and others, CCS 2013.) That hides which house somebody is in, and not
+which city, unless epsilon is so small that nothing is told. Nothing here uses it. Answers that have an order are
+asked by a mechanism that has both: e^epsilon for any two answers, and far less for answers that are near.
 
 The other use of these notes, loads of a power grid, is out of this system's reach: nothing is shown of it.
 """

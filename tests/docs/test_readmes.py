@@ -109,7 +109,7 @@ class Reader:
         elif words[:2] == ["deniable", "init"]:
             self._ended(where, [COMMAND, *rest, "--name", "shown"])
         elif program == "deniable":
-            more = ["--endpoint", self._endpoint] if rest[0] in {"estimates", "compare"} else []
+            more = ["--endpoint", self._endpoint] if rest[0] in {"estimates", "compare", "publish"} else []
             self._ended(where, [COMMAND, *rest, *more])
         else:
             assert words[:3] == ["python", "-m", "deniable"], f"{where}: nobody knows how to run {words}"

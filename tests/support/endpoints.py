@@ -113,11 +113,13 @@ def lying(how: str) -> Iterator[str]:
     """An endpoint that takes connections and then is silent, sends garbage, or resets them."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         taken: list[socket.socket] = []
-        threading.Thread(target=_lie, args=(server, how, taken), daemon=True).start()
+        liar = threading.Thread(target=_lie, args=(server, how, taken), daemon=True)
+        liar.start()
         try:
             yield f"127.0.0.1:{server.getsockname()[1]}"
         finally:
             server.shutdown(socket.SHUT_RDWR)
+            liar.join(PATIENCE)  # who has just come is among those that it has taken
             for each in taken:
                 each.close()
 
@@ -161,10 +163,10 @@ def _lie(server: socket.socket, how: str, taken: list[socket.socket]) -> None:
             connection, _ = server.accept()
         except OSError:
             return
+        taken.append(connection)
         if how == "garbage":
-            connection.sendall(GARBAGE + os.urandom(64))
+            with contextlib.suppress(OSError):  # it may have gone again
+                connection.sendall(GARBAGE + os.urandom(64))
         if how == "reset":
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
-        else:
-            taken.append(connection)

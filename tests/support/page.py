@@ -20,9 +20,9 @@ from support.site import Running, running
 from support.stored import Counted
 from support.waiting import PATIENCE
 
-__all__ = ["EDITOR", "QUIET", "fleet", "report", "shown"]
+__all__ = ["EDITOR", "QUIET", "TEXT", "fleet", "report", "shown"]
 
-EDITOR = Collection.loads(
+TEXT = (
     head("editor", 23.0, platform=["linux", "macos", "windows"])
     + metric("browser", "category", "The default browser", values=["chrome", "edge", "firefox", "safari", "other"])
     + metric("crashed", "boolean", "The editor crashed today", epsilon="ln 3", expires=date(2020, 1, 1))
@@ -49,6 +49,8 @@ EDITOR = Collection.loads(
         epsilon=2.0,
     )
 )
+"""What the editor asks, as its file has it."""
+EDITOR = Collection.loads(TEXT)
 QUIET = {"silent", "timid"}
 """Of which nothing has come, and of which little."""
 SHARES = {"browser": [0.5, 0.14, 0.09, 0.18, 0.09], "crashed": [0.98, 0.02], "dark_mode": [0.4, 0.6]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import deniable
+from support.gate import AT_GATE
 
 __all__ = ["isolated", "program"]
 
@@ -21,7 +21,7 @@ def program(*names: str) -> str:
         if found := shutil.which(name):
             return found
     missing = f"no {names[0]} here: `make system-tools` installs it, or says how"
-    if "CI" in os.environ:
+    if AT_GATE:
         pytest.fail(missing)
     pytest.skip(missing)
 

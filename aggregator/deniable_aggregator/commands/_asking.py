@@ -16,24 +16,45 @@ from deniable_aggregator.commands._command import ENDPOINT, Parser, UsageError, 
 if TYPE_CHECKING:
     from deniable_aggregator.telling.tables import Table
 
-__all__ = ["add_asking", "add_intervals", "credentials", "numbers", "pairs", "span", "window", "write"]
+__all__ = [
+    "add_asking",
+    "add_caller",
+    "add_intervals",
+    "add_window",
+    "credentials",
+    "numbers",
+    "pairs",
+    "span",
+    "window",
+    "write",
+]
 
 
 def add_asking(parser: Parser) -> None:
     """Which aggregator is asked for which collection, and the form of what it says."""
-    parser.add_argument("--endpoint", default=ENDPOINT, type=_endpoint, help="the aggregator (%(default)s)")
+    add_caller(parser)
     parser.add_argument("--collection", default="", help="name or digest; needed where there are several")
+    add_window(parser)
+    parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
+    parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
+
+
+def add_caller(parser: Parser) -> None:
+    """Which aggregator is asked, and by whom."""
+    parser.add_argument("--endpoint", default=ENDPOINT, type=_endpoint, help="the aggregator (%(default)s)")
+    parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="speak TLS, and trust these certificates (PEM)")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="a bearer token that is good for reading")
+
+
+def add_window(parser: Parser) -> None:
+    """Which epochs are asked for."""
     began = "the window begins with this day, such as 2026-11-13, yesterday; of hours 2026-11-13T14:00, in UTC"
     parser.add_argument("--from", dest="from_", metavar="DAY", help=began)
     parser.add_argument("--to", metavar="DAY", help="and ends with this one (the newest that is well under way)")
     parser.add_argument("--last", type=span, metavar="SPAN", help="instead of --from: so long, 7d or 7 epochs (1)")
     parser.add_argument("--last-epoch", type=positive, metavar="EPOCH", help="instead of --to: an epoch's number")
-    parser.add_argument("--segment", action="append", default=[], metavar="NAME=VALUE", help="only this segment")
     parser.add_argument("--doubtful", action="store_true", help="epochs that are doubtful count, too")
-    parser.add_argument("--format", choices=("table", "json", "csv", "parquet"), default="table")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write there (standard output)")
-    parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="speak TLS, and trust these certificates (PEM)")
-    parser.add_argument("--token-file", type=Path, metavar="FILE", help="a bearer token that is good for reading")
 
 
 def add_intervals(parser: Parser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from deniable import Collection, Metric
@@ -20,7 +20,9 @@ def add(commands: Any) -> None:
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file")
     parser.add_argument("--against", metavar="OLD", help="the version before it: what is new, and what breaks")
     add_fleet(parser, "how certain the answers of so many will be, in short; `deniable plan` says more")
-    parser.add_argument("--strict", action="store_true", help="end with 1 where anything is unwise")
+    parser.add_argument(
+        "--strict", action="store_true", help="end with 1 where anything is unwise, or not said why and until when"
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
@@ -29,7 +31,10 @@ def run(options: Any) -> int:
     collection = Collection.load(options.collection)
     has = fleets(collection, options)
     every = expected(collection, options.devices, has) if options.devices else {}
-    found = _findings(collection, _said(options.collection), every, options.devices)
+    tables = _tables(options.collection)
+    found = _findings(collection, _saying(tables, "reduce"), every, options.devices)
+    if options.strict:
+        found += _undocumented(tables)
     if options.json:
         _print_json(collection, every, found, options.devices)
     else:
@@ -37,14 +42,29 @@ def run(options: Any) -> int:
     return int(bool(options.strict and found))
 
 
-def _said(path: str) -> set[str]:
-    """The metrics of which the file names a reducer."""
+def _tables(path: str) -> dict[str, Any]:
+    """The tables of the metrics, as they stand in the file."""
     import tomllib
 
     from deniable.collection import text_of
 
-    tables = tomllib.loads(text_of(path))["metrics"]
-    return {name for name, table in tables.items() if "reduce" in table}
+    tables: dict[str, Any] = tomllib.loads(text_of(path))["metrics"]
+    return tables
+
+
+def _saying(tables: Mapping[str, Any], key: str) -> set[str]:
+    """The metrics of which the file says a key."""
+    return {name for name, table in tables.items() if key in table}
+
+
+def _undocumented(tables: Mapping[str, Any]) -> list[str]:
+    """What people who are asked, and who review the file, are not told."""
+    asks = {
+        "reason": 'reason = "..." says what the answer is for',
+        "expires": 'expires = 2027-12-31 says when it is asked no more, or "never" that this is meant',
+    }
+    missing = {key: sorted(tables.keys() - _saying(tables, key)) for key in asks}
+    return [f"{', '.join(names)}: {asks[key]}" for key, names in missing.items() if names]
 
 
 def _findings(collection: Collection, said: set[str], every: Expected, devices: int | None) -> list[str]:

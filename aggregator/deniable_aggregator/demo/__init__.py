@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -36,6 +37,8 @@ from deniable_aggregator.web import Site
 __all__ = ["run"]
 
 
+_ASKS = "metrics.toml"
+"""What the fleet is asked, in this room."""
 _NOT_LISTED = {DEVICES, MARGINALS, CONDITIONALS, INDEPENDENCE, FOUND}
 """Series that are told in another way, or follow from others, or have no truth."""
 _ASKED = {"load_time": (RowId(SHARES, share_key(above=2000)),)}
@@ -44,7 +47,7 @@ _ASKED = {"load_time": (RowId(SHARES, share_key(above=2000)),)}
 
 def _loaded() -> tuple[Collection, Truth]:
     with as_file(files(__package__)) as room:
-        collection = Collection.load(room / "metrics.toml")
+        collection = Collection.load(room / _ASKS)
         return collection, Truth.load(room / "truth.toml", collection)
 
 
@@ -96,7 +99,8 @@ def _invite(endpoint: str, site: Site | None) -> None:
     page = f"The page is at {site.url}, and its fleet keeps reporting. " if site else ""
     print(  # noqa: T201
         f"\n{page}Serving on {endpoint}; ask it yourself, in another terminal:\n"
-        f"    {command} estimates --watch\nCtrl-C ends the demo.",
+        f"    {command} estimates --watch\nand what its people are told:\n"
+        f"    {command} notice {shlex.quote(str(files(__package__) / _ASKS))}\nCtrl-C ends the demo.",
         flush=True,
     )
     screen = sys.platform in {"darwin", "win32"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))

@@ -36,95 +36,119 @@ QUESTIONS = {
 [metrics.dark_mode]
 kind = "boolean"
 description = "The dark theme is on"    # in words that the person counted would understand
+reason = "We decide which theme new installations begin with"   # what the answer is for
 epsilon = 1.0                           # the odds of one answer against another: at most e to one
 memoize = true                          # remember the lie, so that nobody can average it away
+expires = "never"                       # or the first day on which it is not asked any more
 """),
     "category": Question("""\
 [metrics.browser]
 kind = "category"
 description = "The default browser"
+reason = "We test where most people are"
 values = ["chrome", "edge", "firefox", "safari", "other"]   # exactly one of these is recorded
 epsilon = 1.0
+expires = "never"
 """),
     "ordinal": Question("""\
 [metrics.skill]
 kind = "ordinal"
 description = "How well somebody knows the program, in their own words"
+reason = "We decide how much to explain"
 values = ["beginner", "regular", "expert"]   # in order: medians and shares up to one of them are told
 epsilon = 1.0
+expires = "never"
 """),
     "number": Question("""\
 [metrics.session_minutes]
 kind = "number"
 description = "Minutes in the foreground"
+reason = "We see whether a release is used"
 range = [0, 480]    # beyond it the nearest end is recorded; the wider, the less certain the mean
 unit = "minutes"
 reduce = "sum"      # several values of one day are added up; unless said, the last one is kept
 epsilon = 1.0
+expires = "never"
 """),
     "count": Question("""\
 [metrics.files_saved]
 kind = "count"
 description = "Files that were saved"
+reason = "We decide how often to save by itself"
 max = 200           # more are counted as so many; the larger, the less certain the mean
 unit = "files"
 epsilon = 1.0
+expires = "never"
 """),
     "distribution": Question("""\
 [metrics.load_ms]
 kind = "distribution"
 description = "Milliseconds until the window could be used"
+reason = "We find out where starting takes too long"
 range = [0, 4000]   # medians, percentiles and shares of any range are told, to a bucket
 buckets = 64
 unit = "ms"
 epsilon = 1.0
+expires = "never"
 """),
     "flags": Question("""\
 [metrics.features]
 kind = "flags"
 description = "Features that were used"
+reason = "We keep what is used"
 flags = ["search", "spelling", "export"]   # any number of these is recorded
 reduce = "any"                             # used at any time of the day; unless said, only the last value is kept
 epsilon = 2.0
+expires = "never"
 """),
     "set": Question("""\
 [metrics.languages]
 kind = "set"
 description = "Languages that files were written in"
+reason = "We choose which languages to support next"
 values = ["python", "rust", "go", "c", "other"]
 max_items = 2       # of more, a device draws two
 reduce = "any"
 epsilon = 1.0
+expires = "never"
 """),
     "text": Question("""\
 [metrics.search_words]
 kind = "text"
 description = "The word that was searched for last"   # any word: found are those that many devices have
+reason = "We write help on what people look for"
 normalize = "casefold"
 epsilon = 2.0
+expires = "never"
 """),
     "tree": Question("""\
 [metrics.region]
 kind = "tree"
 description = "Where the device is"
+reason = "We place our servers near people"
 paths = ["europe/france", "europe/germany", "europe/other", "america", "asia", "other"]   # a leaf is recorded
 epsilon = 1.0
+expires = "never"
 """),
     "vector": Question("""\
 [metrics.keys]
 kind = "vector"
 description = "How often each of eight shortcuts was used, as a direction"
+reason = "We place shortcuts that go together side by side"
 dimensions = 8      # a list of so many numbers is recorded
 norm = "l2"
 clip = 1.0          # a longer one is shortened to this
 epsilon = 2.0
+expires = "never"
 """),
     "joint": Question("""\
 [metrics.theme_by_browser]
 kind = "joint"      # nothing is recorded for it: it is answered from what is recorded for these
 description = "Which theme goes with which browser"
+reason = "We find themes that look bad in one browser"
 of = ["dark_mode", "browser"]
 epsilon = 1.0
+expires = "never"
 """, ("boolean", "category")),
 }  # fmt: skip
 """By kind: what is asked."""

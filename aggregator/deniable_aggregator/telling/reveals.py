@@ -24,11 +24,12 @@ from deniable.odds import believed
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.telling.digits import text
 
-__all__ = ["RARE", "once", "reveals"]
+__all__ = ["RARE", "WEEK", "named", "once", "reveals", "surest"]
 
 RARE = 0.02
 """The chance that sentences begin with, beside an even bet, where nobody says another one."""
-_WEEK = 7
+WEEK = 7
+"""So many reports are told of, of what is answered afresh."""
 
 
 def reveals(metric: Metric, about: Sequence[Metric] = (), prior: float = RARE) -> list[str]:
@@ -38,15 +39,14 @@ def reveals(metric: Metric, about: Sequence[Metric] = (), prior: float = RARE) -
 
 def _how(metric: Metric) -> Iterator[str]:
     """How the device answers, where that can be said in a sentence or two."""
-    column, *others = metric.columns
-    named = column.mechanism.naming
-    if others or named is None:
+    how = named(metric)
+    if how is None:
         return
-    own, other = _percent(float(named.own)), _percent(float(named.other))
+    answers, own, other = how[0], _percent(how[1]), _percent(how[2])
     if isinstance(metric.kind, Boolean):
         yield f"A device whose answer is yes says yes {own} of the time; one whose answer is no, {other} of it."
-    elif named.answers > 1:
-        yield f"A device names {named.answers} of the {column.mechanism.inputs} answers."
+    elif answers > 1:
+        yield f"A device names {answers} of the {metric.columns[0].mechanism.inputs} answers."
         yield f"Its own is among them {own} of the time, any other {other} of it."
     else:
         yield f"A device names its own answer {own} of the time, and each of the others {other} of it."
@@ -78,12 +78,13 @@ def _odds(metric: Metric, prior: float) -> Iterator[str]:
 def _odds_but_for(metric: Metric, prior: float) -> Iterator[str]:
     """The odds of an answer that has a delta."""
     epsilon, delta = float(metric.epsilon), float(metric.kind.delta)
-    twice = epsilon + math.log(2)
-    times = f"{math.exp(twice):,.2f} times"
-    yield f"But for a chance of {2 * delta:g}, its own answer makes a report at most {times} as likely as another."
+    sure, but = surest(epsilon, delta)
+    times = f"{2 * math.exp(epsilon):,.2f} times"
+    yield f"But for a chance of {but:g}, its own answer makes a report at most {times} as likely as another."
     yield f"That is what epsilon {metric.epsilon} and delta {delta:g} promise."
-    yield f"Who held an answer to be an even bet is, but for that chance, at most {_believed(0.5, twice)} sure of it."
-    yield f"Who gave it {_percent(prior)} gives it, but for that chance, at most {_believed(prior, twice)}."
+    yield f"Who held an answer to be an even bet is, but for that chance, at most {_percent(sure)} sure of it."
+    most = _percent(surest(epsilon, delta, prior)[0])
+    yield f"Who gave it {_percent(prior)} gives it, but for that chance, at most {most}."
 
 
 def _together(metric: Metric, about: Sequence[Metric]) -> Iterator[str]:
@@ -93,10 +94,10 @@ def _together(metric: Metric, about: Sequence[Metric]) -> Iterator[str]:
     every = (metric, *about)
     epsilon, delta = sum(float(each.epsilon) for each in every), sum(float(each.kind.delta) for each in every)
     names = ", ".join(each.name for each in about)
-    but = f"But for a chance of {2 * delta:g}, who" if delta else "Who"
-    sure = _believed(0.5, epsilon + (math.log(2) if delta else 0.0))
+    sure, exceeded = surest(epsilon, delta)
+    but = f"But for a chance of {exceeded:g}, who" if delta else "Who"
     yield f"What is sent for {names} is about the same values (epsilon {epsilon:.4g})."
-    yield f"{but} sees it all is at most {sure} sure of an even bet."
+    yield f"{but} sees it all is at most {_percent(sure)} sure of an even bet."
 
 
 def _repeated(metric: Metric) -> Iterator[str]:
@@ -112,16 +113,28 @@ def _repeated(metric: Metric) -> Iterator[str]:
         yield "That holds even for someone who knows what the device remembers."
     else:
         delta = float(metric.kind.delta)
-        week = _believed(0.5, _WEEK * float(metric.epsilon) + (math.log(2) if delta else 0.0))
-        but = f"But for a chance of {2 * _WEEK * delta:g}, who" if delta else "Who"
+        week, exceeded = surest(WEEK * float(metric.epsilon), WEEK * delta)
+        but = f"But for a chance of {exceeded:g}, who" if delta else "Who"
         yield "Every epoch is answered afresh, and reports carry no name."
-        yield f"{but} could tell that {_WEEK} are from one device is up to {week} sure."
+        yield f"{but} could tell that {WEEK} are from one device is up to {_percent(week)} sure."
         yield f"While an answer stays the same, a report tells at most {bits:.2g} bits of which device it is from."
 
 
 def once(metric: Metric) -> Epsilon:
     """The epsilon of one report: of what is remembered, or of the answer, whichever tells less."""
     return min(metric.instantaneous or metric.epsilon, metric.epsilon, key=float)
+
+
+def surest(epsilon: float, delta: float = 0.0, chance: float = 0.5) -> tuple[float, float]:
+    """The most that what had this chance is believed afterwards, and the chance that it is believed more."""
+    return believed(chance, epsilon + (math.log(2) if delta else 0.0)), 2 * delta
+
+
+def named(metric: Metric) -> tuple[int, float, float] | None:
+    """How many answers a report names, and how often the own one and another one, where a sentence can say it."""
+    column, *others = metric.columns
+    how = column.mechanism.naming
+    return None if others or how is None else (how.answers, float(how.own), float(how.other))
 
 
 def _believed(chance: float, epsilon: float) -> str:

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from deniable_aggregator.telling.explaining import Explanation, Step
 
 __all__ = [
-    "Progress", "bar", "changes", "counters", "estimates", "explanation", "histogram", "redrawn", "table", "windows",
+    "DRAWN", "Progress", "bar", "changes", "counters", "drawn_over", "ends_of", "estimates", "explanation",
+    "histogram", "redrawn", "table", "windows",
 ]  # fmt: skip
 
 _BAR = 24
-_DRAWN = {("curve", "share"), ("histogram", "share")}
+DRAWN = {("curve", "share"), ("histogram", "share")}
 """The series of distributions that are not told row by row."""
 _WORDS = 100
 _STEPS = ("", "epsilon", "but for a chance of", "at least", "at most", f"{'0%':<{_BAR - 4}}100%")
@@ -37,7 +38,7 @@ def estimates(found: Table, *, raw: bool = False) -> str:
     are cut to what is possible, and those that are too few to tell are not told; or all as they came out, `raw`."""
     header = ("answer", "estimate", "interval", "", "reports")
     every = ({**row, "text": row["raw_text"], "too_few": False} for row in found) if raw else found
-    told = [row for row in every if (row["series"], row["measure"]) not in _DRAWN]
+    told = [row for row in every if (row["series"], row["measure"]) not in DRAWN]
     named = {(row["metric"], row["key"], row["series"]) for row in told if row["measure"] == "quantity"}
     often = Counter((metric, key) for metric, key, _ in named)
     drawn: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -67,10 +68,10 @@ def counters(found: CounterTable) -> str:
 def windows(found: Table, which: str = "") -> list[str]:
     """The windows that rows are about, each as it could be asked for."""
     both = dict.fromkeys((row[f"{which}start"], row[f"{which}end"]) for row in found)
-    return [f"{first} to {last}, UTC" for first, last in (_ends(*own) for own in both)]
+    return [f"{first} to {last}, UTC" for first, last in (ends_of(*own) for own in both)]
 
 
-def _ends(start: datetime, end: datetime) -> tuple[str, str]:
+def ends_of(start: datetime, end: datetime) -> tuple[str, str]:
     """The first and the last day of a window; of one of hours, its first and last hour."""
     if start.hour or end.hour or end - start < timedelta(days=1):
         return f"{start:%Y-%m-%dT%H:00}", f"{end - timedelta(hours=1):%Y-%m-%dT%H:00}"
@@ -96,10 +97,7 @@ def histogram(rows: Sequence[dict[str, Any]]) -> str:
 def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
     """A line; a key that several series of quantities have is told with that of the row."""
     share = row["measure"] == "share"
-    # An interval without an upper end runs out of the line.
-    seen = row["high"] if math.isfinite(row["high"]) else max(row["value"] or 0.0, row["low"])
-    around = seen - row["low"]
-    least, most = (0.0, 1.0) if share else (row["low"] - around, seen + around)
+    least, most = drawn_over(row)
     known = bool(row["low_text"])  # a p-value has no interval
     of = f"{row['series']} of " if often.get((row["metric"], row["key"]), 0) > 1 and not share else ""
     return (
@@ -109,6 +107,16 @@ def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tupl
         bar(None if row["too_few"] else row["value"], row["low"], row["high"], least, most) if known else "",
         f"{row['reports']:,}",
     )
+
+
+def drawn_over(row: dict[str, Any]) -> tuple[float, float]:
+    """From where to where a line goes that a row's interval is drawn on."""
+    if row["measure"] == "share":
+        return 0.0, 1.0
+    # An interval without an upper end runs out of the line.
+    seen = row["high"] if math.isfinite(row["high"]) else max(row["value"] or 0.0, row["low"])
+    around = seen - row["low"]
+    return row["low"] - around, seen + around
 
 
 def changes(found: Changes) -> str:

@@ -79,6 +79,10 @@ class Metric:
     """The metrics whose values it is answered from; none: what is recorded for itself."""
     revision: int = 1
     """Raised by who has changed what is meant, where nothing else of its reports' meaning has changed."""
+    reason: str = ""
+    """What the answer is wanted for, in words that the person counted would understand; no part of the digest."""
+    owner: str = ""
+    """Whom to ask about it: unless it says so itself, the collection's owner. No part of the digest."""
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:

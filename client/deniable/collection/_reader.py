@@ -48,6 +48,8 @@ _MOST_COLUMNS = 1 << 16
 _RECALLED = 8
 _MOST_RECALLED = 1024
 _MOST_VERSIONS = (1 << 31) - 1
+_NEVER = "never"
+"""Said of a metric that is not to end, where somebody has thought about it."""
 
 
 class Content(NamedTuple):
@@ -81,6 +83,7 @@ class _Reader:
         self._named: set[str] = set()
         self._fed: dict[str, bool] = {}
         self._kinds: dict[str, Kind] = {}
+        self._owner = ""
 
     def content(self) -> Content | None:
         header = self._root.section("collection")
@@ -94,6 +97,7 @@ class _Reader:
         if self._root.has("files"):
             given = files.keys()
             self._bundled = {each: files.take(each, a_content) for each in given}
+        self._owner = owner or ""
         metrics = self._metrics(self._root.section("metrics"))
         for each in sorted(set(files.keys()) - self._named):
             files.wrong(each, "no metric names it")
@@ -184,8 +188,10 @@ class _Reader:
         kind_name = section.take("kind", one_of(KINDS))
         instead = KINDS[kind_name].instead if kind_name else None
         epsilon = None if instead and section.has(instead) else section.take("epsilon", an_epsilon)
-        expires = section.take("expires", _a_date, None)
+        expires = section.take("expires", _an_end, None)
         revision = section.take("revision", whole(1, _MOST_VERSIONS), 1)
+        reason = section.take("reason", a_text, "") or ""
+        owner = section.take("owner", a_text, self._owner) or ""
         if kind_name is None:
             return None
         kind_class = KINDS[kind_name]
@@ -219,7 +225,7 @@ class _Reader:
         most = min(recalled or _RECALLED, max(column.mechanism.inputs for column in columns)) if memoize else 0
         return Metric(
             name, description, kind, epsilon, columns, REDUCERS[reduce], bool(memoize), most, instantaneous, expires,
-            revision=revision,
+            revision=revision, reason=reason, owner=owner,
         )  # fmt: skip
 
     def _budget(self, metrics: list[Metric]) -> Budget | None:
@@ -305,7 +311,9 @@ def _a_second(value: Any) -> Epsilon | str:
         raise ValueError(f'{error}; or "{linkage.LINKABLE}", to repeat what is remembered as it is') from error
 
 
-def _a_date(value: Any) -> date:
+def _an_end(value: Any) -> date | None:
+    if value == _NEVER:
+        return None
     if type(value) is not date:
-        raise TypeError(f"must be a date such as 2027-12-31, without quotes, not {value!r}")
+        raise TypeError(f'must be a date such as 2027-12-31, without quotes, or "{_NEVER}", not {value!r}')
     return value

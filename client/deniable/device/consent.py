@@ -1,18 +1,33 @@
-"""Consent: what the person using the device has agreed to, and what their device remembers of it."""
+"""Consent: what the person using the device has agreed to, and what their device remembers of it.
+
+An environment can only take away, for the run that it belongs to: by our own variable, by DO_NOT_TRACK, by which
+people say no to all programs at once, and by what shows that a machine belongs to continuous integration and not to
+a person. The last alone can be overruled, by an application that means to count such machines.
+"""
 
 from __future__ import annotations
 
 import enum
 import sqlite3
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from deniable.device.state import get, lost, put
 
-__all__ = ["ENVIRONMENT", "Consent", "is_lost", "of_environment", "recall", "remember"]
+__all__ = ["CI", "ENVIRONMENT", "NO_TRACKING", "Consent", "Word", "is_lost", "of_environment", "recall", "remember"]
 
 
 ENVIRONMENT = "DENIABLE_CONSENT"
 """What whoever starts a program can say, for that run: it holds where it is stricter than what else was said."""
+NO_TRACKING = "DO_NOT_TRACK"
+"""By what people say no to all programs of a machine: any value but those that say that it does not hold."""
+CI = (
+    "CI", "CONTINUOUS_INTEGRATION", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "JENKINS_URL", "BUILDKITE", "CIRCLECI",
+    "TRAVIS", "TEAMCITY_VERSION", "APPVEYOR", "BITBUCKET_BUILD_NUMBER", "BITRISE_IO", "CIRRUS_CI",
+    "CODEBUILD_BUILD_ARN", "DRONE", "GO_PIPELINE_LABEL", "HUDSON_URL", "SEMAPHORE", "bamboo_planKey",
+)  # fmt: skip
+"""What machines of continuous integration have in their environment, as the makers of each say."""
+_NOT_SO = {"", "0", "false"}
 
 
 class Consent(enum.Enum):
@@ -42,16 +57,45 @@ class Consent(enum.Enum):
 _STRICTNESS = {Consent.GRANTED: 0, Consent.PAUSED: 1, Consent.WITHHELD: 2}
 
 
-def of_environment(environment: Mapping[str, str]) -> tuple[Consent | None, str]:
-    """What the environment says, and what is to be told of it; a word that nobody knows is a no."""
-    word = environment.get(ENVIRONMENT, "").strip().lower()
+class Word(NamedTuple):
+    """What an environment says."""
+
+    consent: Consent | None
+    """What it allows at most; None: everything."""
+    why: str
+    """Which variable says so, and what helps; empty where it allows everything."""
+    misspelt: bool = False
+    """Whether it says something that nobody knows, which is a no."""
+
+
+def of_environment(environment: Mapping[str, str], *, count_ci: bool = False) -> Word:
+    """The strictest word of an environment; machines of continuous integration say no, unless they are counted."""
+    ours = _ours(environment.get(ENVIRONMENT, "").strip().lower())
+    if ours.consent is Consent.WITHHELD:
+        return ours
+    if _holds(environment, NO_TRACKING):
+        why = f"{NO_TRACKING} in the environment says no to every program: unset it, or set it to 0, to be counted"
+        return Word(Consent.WITHHELD, why)
+    name = next((name for name in CI if _holds(environment, name)), "")
+    if name and not count_ci:
+        why = f"{name} in the environment says that this is a machine of continuous integration, and nobody's device"
+        return Word(Consent.WITHHELD, f"{why}: unset it, or count such machines with Settings(count_ci=True)")
+    return ours
+
+
+def _ours(word: str) -> Word:
     if not word:
-        return None, ""
+        return Word(None, "")
     try:
-        return Consent(word), ""
+        consent = Consent(word)
     except ValueError:
         known = ", ".join(each.value for each in Consent)
-        return Consent.WITHHELD, f"{ENVIRONMENT}={word!r} is none of {known}: it counts as withheld"
+        return Word(Consent.WITHHELD, f"{ENVIRONMENT}={word!r} is none of {known}: it counts as withheld", True)
+    return Word(consent, "" if consent is Consent.GRANTED else f"{ENVIRONMENT}={word} holds for this run: unset it")
+
+
+def _holds(environment: Mapping[str, str], name: str) -> bool:
+    return environment.get(name, "").strip().lower() not in _NOT_SO
 
 
 def remember(connection: sqlite3.Connection, consent: Consent) -> None:

@@ -43,6 +43,9 @@ class Settings:
     """For how long the transcript shows what has been sent."""
     clock: Callable[[], float] = time.time
     """Seconds since 1970-01-01T00:00:00Z."""
+    count_ci: bool = False
+    """Whether machines of continuous integration are counted like any device: unless said, nothing is recorded or
+    sent where the environment shows that it is one."""
 
 
 @dataclass(frozen=True, slots=True)

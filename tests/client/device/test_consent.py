@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 import threading
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import grpc
 import pytest
 
 from deniable import Client, Collection, Consent, Settings
+from deniable.device.consent import CI, NO_TRACKING, of_environment
 from deniable.device.memo import Memo
 from support.endpoints import answering
 from support.waiting import PATIENCE
@@ -221,3 +223,84 @@ def test_a_remembered_word_that_makes_no_sense_is_a_no(tmp_path: Path) -> None:
     assert b"54321" not in path.read_bytes()
     with client(path, GRANTED) as device:
         assert device.consent is WITHHELD
+
+
+@pytest.mark.parametrize("name", [NO_TRACKING, *CI])
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [("1", WITHHELD), ("true", WITHHELD), ("please", WITHHELD), ("0", None), ("", None), (" False ", None)],
+)
+def test_the_environment_s_word(name: str, value: str, allowed: Consent | None) -> None:
+    """Any value says no but those that say that it is not so."""
+    found = of_environment({name: value})
+    assert found.consent is allowed
+    assert found.why.startswith(f"{name} in the environment") == (allowed is WITHHELD)
+    assert of_environment({name: value}, count_ci=True).consent is (allowed if name == NO_TRACKING else None)
+    assert of_environment({name: value, "DENIABLE_CONSENT": "granted"}).consent is (allowed or GRANTED)
+
+
+@pytest.mark.parametrize("name", ["DO_NOT_TRACK", "CI"])
+def test_the_environment_says_no(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DO_NOT_TRACK, and continuous integration, outrank what an application and the file say: nothing is recorded or
+    sent, and the status names the variable and what helps."""
+    path = tmp_path / "device.db"
+    monkeypatch.setenv(name, "1")
+    with answering() as endpoint, client(path, GRANTED, endpoint.address) as device:
+        device.set_consent("granted")
+        assert device.consent is WITHHELD
+        device.record("told", 54321)
+        assert not device.flush(0.1)
+        assert endpoint.requests == []
+        status = device.status()
+        assert status.trouble.startswith(f"{name} in the environment")
+        assert "unset it" in status.trouble
+        assert status.unanswered == dict.fromkeys(COLLECTION.metrics, status.trouble)
+        assert device.ledger() == []
+    assert b"54321" not in path.read_bytes()
+
+
+def test_a_fleet_may_live_in_continuous_integration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application may count such machines, and never those whose people say no."""
+    monkeypatch.setenv("CI", "true")
+    with Client(COLLECTION, consent="granted", settings=Settings(count_ci=True)) as device:
+        assert device.consent is GRANTED
+        assert device.status().trouble == ""
+    monkeypatch.setenv("DO_NOT_TRACK", "1")
+    with Client(COLLECTION, consent="granted", settings=Settings(count_ci=True)) as device:
+        assert device.consent is WITHHELD
+        assert "DO_NOT_TRACK" in device.status().trouble
+
+
+def test_whoever_says_no_is_not_bothered(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """The log has it once, where nobody reads it who has not asked to."""
+    monkeypatch.setenv("DO_NOT_TRACK", "1")
+    caplog.set_level(logging.INFO, "deniable")
+    with Client(COLLECTION, consent="granted") as device:
+        for _ in range(3):
+            device.record("told", 1)
+            device.status()
+    said = [record for record in caplog.records if "DO_NOT_TRACK" in record.getMessage()]
+    assert [record.levelname for record in said] == ["INFO"]
+
+
+def test_whoever_debugs_is_told_that_the_environment_says_no(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Or they would look at a debug view that stays empty."""
+    monkeypatch.setenv("CI", "true")
+    with Client(COLLECTION, consent="granted", debug=True) as device:
+        assert re.search(r"DEBUGGING.*; CI in the environment says", device.status().trouble)
+    assert any("CI in the environment" in each.message and each.levelname == "WARNING" for each in caplog.records)
+
+
+def test_what_waits_is_erased_where_the_environment_says_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by any other no; and it is a word for one run, after which the person's own counts."""
+    path = tmp_path / "device.db"
+    with client(path, GRANTED) as device:
+        device.record("told", 54321)
+    monkeypatch.setenv("DO_NOT_TRACK", "1")
+    client(path, GRANTED).close()
+    assert b"54321" not in path.read_bytes()
+    monkeypatch.delenv("DO_NOT_TRACK")
+    with client(path, GRANTED) as device:
+        assert device.consent is GRANTED

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
+from examples.lectures.__main__ import main
 from examples.lectures._running import topic, topics, words
 from examples.lectures.lines import LINES, PARTS
 from examples.lectures.shown import SHOWN
@@ -60,7 +62,7 @@ def test_every_topic_says_what_it_shows_and_has_tests(name: str) -> None:
     module = topic(name)
     assert module.SHOWS
     assert len(set(module.SHOWS)) == len(module.SHOWS)
-    assert words(module).partition("\n")[0].endswith(".")
+    assert words(name).partition("\n")[0].endswith(".")
     assert (ROOT / "tests" / "examples" / "lectures" / f"test_{name}.py").exists()
 
 
@@ -80,3 +82,16 @@ def test_the_page_has_the_map_and_nothing_else() -> None:
     assert list(found) == ["", *topics(), "The map"]
     assert found[""].strip() == _page.beginning().strip()
     assert found["The map"].strip() == _page.mapped().strip()
+
+
+def test_topics_are_run_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a name all are listed, an unknown one is refused with that list, and a picture goes where it is
+    asked for."""
+    assert main([]) == 0
+    listed = capsys.readouterr().out
+    assert [line.split()[0] for line in listed.splitlines()] == topics()
+    assert main(["surveys"]) == 2
+    assert capsys.readouterr().out == listed
+    assert main(["survey", "--svg", str(tmp_path / "own.svg")]) == 0
+    assert words("survey") in capsys.readouterr().out
+    assert (tmp_path / "own.svg").read_text(encoding="utf-8") == _page.picture("survey")

@@ -39,6 +39,6 @@ def test_the_mean_is_within_its_interval() -> None:
 
 
 def test_a_trusted_server_errs_by_the_number_of_people_and_not_by_its_root() -> None:
-    """The rate that notes print for it is that of noise on devices: it is root 2n times as large."""
+    """The rate that notes print for it is that of noise on devices: it is root n times as large."""
     for people in (100, 10_000):
-        assert phone.local(1.0, people) / phone.central(1.0, people) == pytest.approx(math.sqrt(2 * people))
+        assert phone.local(1.0, people) / phone.central(1.0, people) == pytest.approx(math.sqrt(people))
