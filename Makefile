@@ -6,6 +6,7 @@
 #   make test-busy  every test, while an endless loop keeps each processor busy
 #   make test-shuffled  every test, in an order drawn from SEED
 #   make check   format, lint, types, the rules of the house, the wire
+#   make docs    the documentation as a site, in build/docs; make docs-view serves it on this machine
 #   make bench   every figure that the README states
 #   make proto   the generated code, anew
 #   make dist    wheels and source distributions of both packages, in dist/
@@ -30,7 +31,7 @@ PACKAGES := chromium prometheus redis-server nghttp2-client
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep check bench proto promise dist lock format clean
+.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep check docs docs-view bench proto promise dist lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -91,12 +92,20 @@ test-deep: $(READY) $(FLOWER_READY) system-tools
 check: $(READY) $(PROTO_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools
+	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools examples/lectures
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_tests.py
+	$(BIN)/python -m tools.site
+	$(BIN)/python -m tools.figures
 	$(BIN)/buf lint
 	$(BIN)/python tools/check_wire.py
 	$(PROTO_VENV)/bin/python tools/generate_proto.py --check
+
+docs: $(READY)
+	@$(BIN)/python -m tools.site
+
+docs-view: $(READY)
+	@$(BIN)/python -m tools.site --serve
 
 bench: $(READY) system-tools
 	$(BIN)/python -m benchmarks
@@ -121,4 +130,4 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(PROTO_VENV) dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PROTO_VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -23,6 +23,7 @@ import benchmarks
 from benchmarks.ingest_servers import batch
 from benchmarks.processes import Running
 from benchmarks.raw_load import Calls
+from tools import figures
 
 PAGES = Path(__file__).resolve().parent.parent / "docs/benchmarks"
 
@@ -82,6 +83,7 @@ def main() -> int:
         if options.write:
             PAGES.mkdir(exist_ok=True)
             (PAGES / f"{name}.md").write_text(page, encoding="utf-8")
+            figures.made(f"benchmarks.{name}")
     return 0
 
 

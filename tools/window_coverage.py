@@ -108,7 +108,7 @@ def survey(samples: int, again: int, names: Sequence[str]) -> Iterator[dict[str,
         _, case, window, _ = min(own, key=lambda each: each[0])
         more = again // (2 * _FEWER_OF_WORDS) if isinstance(case.metric.kind, Text) else again
         worst = measured(case, *window[1:3], more, window[3], np.random.default_rng(again))
-        mean = [row for row in rows if row.key != DEVIATION]
+        mean = [row for row in rows if row.key != DEVIATION and row.ideal]
         yield {
             "name": name,
             "devices": devices,
@@ -137,7 +137,9 @@ are remembered and randomised once more at the same epsilon.
 - **worst row**: in the window where intervals held least often, the row of which they hold least often, measured
   again in {AGAIN:,} other samples (of texts in {AGAIN // (2 * _FEWER_OF_WORDS)}): each to within 1.4% (of texts 4%),
   nineteen times out of twenty, and the least of up to eight.
-- **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average.
+- **width**: the mean width over 2 * 1.96 standard deviations of the estimate, on average; without rows whose estimate
+  has been the same in all samples, of texts by randomized response with few devices: a report says nearly nothing
+  there, and intervals are all that is possible.
 - **before**: the mean width over that of the rule that took the error of reporting for the noise, and **held**: how
   often its rows held, and its worst row (each in fewer samples).
 

@@ -88,7 +88,7 @@ class Client:
             if state is None and not self._debug:
                 losses.check_forgetful(collection)
         given = None if consent is None else Consent.of(consent)
-        self.collection = collection
+        self.collection = collection.unsampled if self._debug else collection
         """The collection whose metrics this client answers."""
         settings = settings or Settings()
         self._environment = word = of_environment(environment, count_ci=settings.count_ci)
@@ -103,7 +103,8 @@ class Client:
         if self._debug:
             from deniable.device import debugging
 
-            make = partial(debugging.DebugSender, partial(debugging.agreed, state, word.consent))
+            agreed = partial(debugging.agreed, state, word.consent)
+            make, collection = partial(debugging.DebugSender, agreed, collection.sample), self.collection
             (given, unread), state = debugging.agreed(state, given), None
             self._say(unread)
             self._say(DEBUGGING)
@@ -260,7 +261,9 @@ class Client:
         told = (DEBUGGING if self._debug else "", self._environment.why)
         trouble = trouble or "; ".join(filter(None, told))
         recorded = tuple(sorted({*seen.recorded, *unwritten}))
-        ends = float((self.collection.epoch_at(now) + 1) * self.collection.epoch_seconds) if recorded else None
+        ends = None
+        if recorded or not seen.drawn:  # who is not drawn may be for the next epoch
+            ends = float((self.collection.epoch_at(now) + 2 - seen.drawn) * self.collection.epoch_seconds)
         going = self._sends and not (self._closed or self._debug)
         leaves = (ends if seen.due is None else max(now, seen.due)) if going else None
         unanswered = dict.fromkeys(self.collection.metrics, self._stopped) if self._stopped else seen.unanswered

@@ -1,6 +1,7 @@
 """For tests of applications: a client whose state is in memory, without network, threads or a clock of its own.
 
-Nothing is faked: values are checked, reduced, charged and randomised as on a person's device, and mistakes raise.
+Nothing is faked: values are checked, reduced, charged and randomised as on a person's device, and mistakes raise. But
+the device of a test takes part in every epoch, also where the collection asks a part of its devices only.
 
     client = TestClient(Collection.load("metrics.toml"))
     application(client)
@@ -51,7 +52,7 @@ class TestClient(Client):
         if segment is None:
             segment = {name: values[0] for name, values in collection.segments.items()}
         clock = replace(settings or Settings(), clock=lambda: self._now)
-        super().__init__(collection, consent=consent, segment=segment, strict=True, settings=clock)
+        super().__init__(collection.unsampled, consent=consent, segment=segment, strict=True, settings=clock)
 
     def recorded(self, metric: str) -> Any:
         """What the metric's values of this epoch have become so far; None where there is none.

@@ -59,6 +59,7 @@ BY_KIND = {"reduce", "mechanism"}
 """Keys that take the words of the metric's kind, which have a table of their own."""
 WRONG = {
     **dict.fromkeys(("epsilon", "per_flag_epsilon"), "1000"), "paths": "0", "step": "-1", "clip": "0", "delta": "2",
+    "collection.sample": "2",
     "budget.epoch": "0", "budget.lifetime": "0", "budget.epoch_delta": "2", "budget.lifetime_delta": "2",
 }  # fmt: skip
 """Values of which the message says the bounds, where an empty text is not one."""

@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from support.waiting import PATIENCE
 
 READMES = ("README.md", "client/README.md", "aggregator/README.md")
 MADE = (*READMES, "CONTRIBUTING.md", "examples/README.md")
-_FENCE = re.compile(r"^```(.*)\n((?:(?!```).*\n)*?)^```$", re.MULTILINE)
+_FENCE = re.compile(r"^( *)```(.+)\n((?:(?! *```).*\n)*?)^\1```$", re.MULTILINE)
 _INDENTED = re.compile(r"^\n((?:    .*\n)+)", re.MULTILINE)
 
 
@@ -46,7 +47,7 @@ def blocks(page: str) -> list[Block]:
     """Those of a page, in order."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return [
-        Block(f"{page}:{text.count(chr(10), 0, found.start()) + 1}", found[1], found[2])
+        Block(f"{page}:{text.count(chr(10), 0, found.start()) + 1}", found[2], textwrap.dedent(found[3]))
         for found in _FENCE.finditer(text)
     ]
 

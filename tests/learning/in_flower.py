@@ -8,6 +8,7 @@ own.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from deniable.testing import TestClient
 from deniable_aggregator import Reader
 from deniable_aggregator.learning import Course, Settings
 from deniable_aggregator.learning.flower import AnsweringMod, CourseStrategy
-from support.commands import serving_text
+from support.commands import ROOT, serving_text
 
 DIMENSIONS, ROUNDS, EACH = 4, 2, 20
 SECRET = "47.11"
@@ -167,6 +168,22 @@ def test_a_course_runs_through_both_apps(tmp_path: Path, endpoint: str) -> None:
     assert {number: own["reports"] for number, own in told.items()} == {1: EACH, 2: EACH}
     assert all(dict(reply.content.metric_records["done"]) == {"stored": 1} for reply in grid.replies)
     assert not any(reply.content.array_records for reply in grid.replies)
+
+
+def test_the_page_shows_how(tmp_path: Path, endpoint: str) -> None:
+    """The lines of docs/learning.md, with as many nodes as there are here: a round, and what it was answered with."""
+    (code,) = re.findall(
+        r"^```python\n(app = .*?)^```", (ROOT / "docs/learning.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    made, begun = code.splitlines()[0], "\n".join(code.splitlines()[1:])
+    course = Course(np.zeros(DIMENSIONS), Settings(rate=4.0, rounds=1), norm=0.5)
+    with Reader(endpoint) as reader:
+        names = globals() | {"client": clients(endpoint, tmp_path), "course": course, "reader": reader}
+        exec(made, names)
+        names["app"].train()(trained)
+        names |= {"grid": Here(names["app"], EACH), "initial_arrays": begin()}
+        exec(begun.replace("devices=1000", f"devices={EACH}"), names)
+    assert len(course.steps) == 1
 
 
 def asked_in(number: Any = 3, norm: Any = 1.0, kind: str = MessageType.TRAIN) -> Message:

@@ -68,6 +68,19 @@ def test_a_count_of_events_does_not_claim_to_hide_the_count() -> None:
     assert "delta 1e-09 in one day" in written(found, "officer")
 
 
+def test_how_often_a_device_is_asked_is_said_and_that_it_is_no_protection() -> None:
+    """Where its collection asks a part of its devices; else nothing of it."""
+    asked = metric("dark", "boolean")
+    part, every = (Collection.loads(head("part", 1, sample=sample) + asked) for sample in (0.1, None))
+    assert "It does so in about 10% of all cases, and tosses a coin for each." in written(part)
+    assert "can see when it is still" in written(part)
+    assert "No privacy is claimed for that" in written(part, "officer")
+    assert "Als Schutz zählt das nicht" in written(part, "officer", language="de")
+    for whom in ("people", "officer"):
+        assert "a coin for each" not in written(every, whom)
+        assert "by a coin of its own" not in written(every, whom)
+
+
 def test_answers_about_the_same_values_are_said_to_be() -> None:
     """A joint, and its sources."""
     text = head("one", 9) + metric("a", "boolean", "It is dark") + metric("b", "boolean", "It is late")

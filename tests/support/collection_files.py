@@ -71,10 +71,12 @@ def head(
     epoch: str = "1d",
     version: int | None = None,
     lifetime: float | None = None,
+    sample: float | None = None,
     **segments: Sequence[str],
 ) -> str:
     """What a file begins with: whose it is, what a device may spend in an epoch and in its life, and its segments."""
     about: dict[str, Any] = {"name": name, "epoch": epoch, "owner": "telemetry@example.org", "version": version}
+    about["sample"] = sample
     tables = {"collection": about, "budget": {"epoch": budget, "lifetime": lifetime}, "segments": segments}
     return "".join(f"[{table}]\n{_lines(keys)}" for table, keys in tables.items() if keys)
 

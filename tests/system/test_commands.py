@@ -20,6 +20,7 @@ from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
 from deniable_aggregator.commands import main
 from support.commands import COMMAND, EDITOR, deniable, serving, told
+from support.debugging import at_home
 from support.waiting import PATIENCE, soon
 
 TRUTH = """
@@ -98,7 +99,8 @@ def test_the_demo_ends_with_a_table_of_truth_and_estimates() -> None:
 
 
 def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: Path) -> None:
-    """Until Ctrl-C: earlier days and more devices report, and each answer comes with what it should be."""
+    """Until Ctrl-C: earlier days and more devices report, and each answer comes with what it should be, which is what
+    the table says; what one device records is shown beside what it would report."""
     command: list[str | Path] = [
         COMMAND,
         "demo",
@@ -109,11 +111,19 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
         "--http",
         "127.0.0.1:0",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as demo:
+    with (
+        at_home(),
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as demo,
+    ):
         try:
             assert demo.stdout
-            line = next(line for line in demo.stdout if "The page is at" in line)
+            shown = []
+            while "The page is at" not in (line := next(demo.stdout)):
+                shown.append(line)
             assert next(demo.stdout).strip() in {f"{name} estimates --watch" for name in ("deniable", COMMAND)}
+            while not next(demo.stdout).startswith("What one device records, beside what it would report"):
+                pass
+            debugging = next(demo.stdout).strip().replace("/debug", "/api/v1/debug")
             page = line.split(" at ")[1].split(",")[0].rstrip("/")
             assert 'data-demo="true"' in fetched(page)
             asked = f"{page}/api/v1/collections/editor"
@@ -127,6 +137,18 @@ def test_the_demo_goes_on_with_a_page_that_moves_and_shows_the_truth(tmp_path: P
             before = overview["estimates"]
             row = next(each for each in before if each["metric"] == "dark_mode")["series"][0]["rows"][0]
             assert row["truthText"] == "62.00%"
+            on_page = {
+                (each["metric"], own["key"]): own["truthText"] for each in before for own in each["series"][0]["rows"]
+            }
+            in_table = re.findall(
+                r"^(browser|crashed|dark_mode|languages): (\S+) +(\S+) ", "".join(shown), re.MULTILINE
+            )
+            assert len(in_table) == 13
+            assert [truth for *where, truth in in_table] == [on_page[metric, key] for metric, key, _ in in_table]
+            soon(lambda: json.loads(fetched(debugging))["showings"], "a device is shown")
+            (*_, first) = json.loads(fetched(debugging))["showings"]
+            assert first["collection"] == "editor"
+            assert "browser" in [report["metric"] for report in first["reports"]]
             # 400 devices at epsilon 1: the standard error is 0.05; seven of them are exceeded once in 10^11 times.
             assert row["value"] == pytest.approx(row["truth"], abs=0.35)
             day = f"{dark}?last_epoch={before[0]['lastEpoch'] - 1}"

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import grpc
 import pytest
 from google.protobuf.json_format import Parse
+from redis import Redis
 
 from deniable import Collection
 from deniable.v1 import estimate_service_pb2 as pb
@@ -21,6 +22,7 @@ from deniable_aggregator.analysis.changes import SIDES_TIMES, Before, changes
 from deniable_aggregator.analysis.prices import Price
 from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS
+from deniable_aggregator.telling.questions import Questions
 from support.commands import told
 from support.editor import DARK, HEAD, MINUTES
 from support.site import Running, running
@@ -302,3 +304,26 @@ def test_the_command_shows_a_table_and_writes_files(aggregator: Running) -> None
     for wrong in (("--baseline", "yes"), ("--baseline", "yes=much"), ("--segments", "linux", "windows")):
         failed = told("compare", "dark", *where, *wrong)
         assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
+
+
+def statements(aggregator: Running, question: Callable[[Questions], Coroutine[Any, Any, object]]) -> tuple[int, int]:
+    """How often a question has doubts read, and epochs looked for changes."""
+    analyst = aggregator.analyst_of(aggregator.server.store)
+    with Redis(unix_socket_path=str(aggregator.server._embedded.data_dir / "valkey.sock")) as store:  # type: ignore[union-attr]
+        store.config_resetstat()
+        aggregator.wait_for(question(Questions(analyst)))
+        said = store.info("commandstats")
+    doubts, epochs = (said.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in ("hgetall", "scard"))
+    return doubts, epochs
+
+
+def test_the_store_is_asked_once_a_question(aggregator: Running) -> None:
+    """Whatever the number of metrics: for the doubts, and for what has changed in each epoch of what it is about."""
+    week = pb.Query(last_epoch=TODAY, epochs=7)
+    weighted = pb.Query(last_epoch=TODAY, epochs=7, weight_by="platform", weights={"linux": 0.5, "windows": 0.5})
+    compared = pb.ListComparisonsRequest(collection="editor", query=week)
+    assert statements(aggregator, lambda asks: asks.comparisons("me", compared)) == (1, 14)
+    assert statements(aggregator, lambda asks: asks.comparisons_version(compared)) == (1, 14)
+    assert statements(aggregator, lambda asks: asks.estimates("me", "editor", weighted)) == (1, 7)
+    assert statements(aggregator, lambda asks: asks.counters("me", "editor", week)) == (1, 7)
+    assert statements(aggregator, lambda asks: asks.estimates("me", "editor", week)) == (1, 7)

@@ -29,7 +29,7 @@ REPORT = {
 }  # fmt: skip
 SHOWING: dict[str, Any] = {
     "collection": "editor", "digest": "0", "program": "p", "process": 1, "start": 0, "seconds": 3600, "segment": {},
-    "bytes": 40, "budget": 5.0, "reports": [REPORT], "refused": {}, "mistakes": [],
+    "bytes": 40, "budget": 5.0, "sample": 1.0, "reports": [REPORT], "refused": {}, "mistakes": [],
 }  # fmt: skip
 
 

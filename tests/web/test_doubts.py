@@ -13,11 +13,14 @@ import pytest
 
 from deniable import Collection
 from deniable_aggregator import Reader
-from deniable_aggregator.store import CounterKey
+from deniable_aggregator.serving.naming import Naming
+from deniable_aggregator.serving.server import layout_of
+from deniable_aggregator.store import CounterKey, Named
 from support.commands import told
 from support.editor import DARK, HEAD
 from support.site import Running, running
 from support.stored import stored_in
+from support.waiting import soon
 from web.test_api import ask
 
 TODAY = 20_000
@@ -145,6 +148,38 @@ def test_what_is_removed_is_gone_and_stays_so(aggregator: Running, file: Path) -
     assert (back.returncode, "there is nothing to trust again" in back.stderr) == (2, True)
     assert doubt(aggregator, file, "2024-10-02", "--reason", "other").returncode == 2
     assert doubt(aggregator, file).stdout == "editor  2024-10-02  removed: fakes\n"
+
+
+def test_what_is_removed_is_gone_in_versions_whose_files_are_gone(aggregator: Running, file: Path) -> None:
+    """The store knows whose counters it has, from those who served them; of what it does not know it removes nothing,
+    and says what that is. Other collections keep theirs."""
+    older = Collection.loads(FILE.replace("The dark", "A dark").replace("[budget]", "[budget]\nlifetime = 9.0"))
+    assert older.digest != COLLECTION.digest
+    epoch, here = TODAY - 2, aggregator.server.store
+    keys = [CounterKey(own.digest, 0, epoch, 0) for own in (COLLECTION, older, OTHER)]
+    aggregator.put(older, epoch, {"dark": [7, 7]})
+    doubt(aggregator, file, "2024-10-02", "--reason", "fakes")
+    refused = doubt(aggregator, file, "2024-10-02", "--remove")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert f"nothing is removed: these epochs have counters of {older.digest:016x}, and which" in refused.stderr
+    assert doubt(aggregator, file).stdout == "editor  2024-10-02  doubtful: fakes\n"
+    assert all(counted is not None for counted in aggregator.wait_for(here.read(keys)))
+    served = [*aggregator.server.layouts, layout_of(older)]
+    aggregator.wait_for(Naming().tell(here, served))
+    assert doubt(aggregator, file, "2024-10-02", "--remove").stdout.startswith("2 keys of counters are erased")
+    gone, also, kept = aggregator.wait_for(here.read(keys))
+    assert (gone, also) == (None, None)
+    assert kept is not None
+
+
+def test_a_store_is_told_what_is_served_from_now_on(aggregator: Running) -> None:
+    """After a reload, too, within the second."""
+    later = Collection.loads(FILE.replace("The dark", "A dark"))
+    here = aggregator.server.store
+    assert aggregator.wait_for(here.known.all()).keys() == {COLLECTION.digest, OTHER.digest}
+    aggregator.server.reload([layout_of(later)])
+    soon(lambda: later.digest in aggregator.wait_for(here.known.all()), "the store has been told")
+    assert aggregator.wait_for(here.known.all())[OTHER.digest] == Named("viewer", 86_400)
 
 
 @pytest.mark.parametrize(

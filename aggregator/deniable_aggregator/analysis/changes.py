@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from deniable import Collection, Metric
+from deniable_aggregator.analysis.about import About
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import Place
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, Change, Comparison, Devices, against, compared
+from deniable_aggregator.analysis.counters import Version
 from deniable_aggregator.analysis.discoveries import found
 from deniable_aggregator.analysis.prices import estimating
 from deniable_aggregator.analysis.query import Analyst
@@ -111,24 +113,25 @@ async def changes(
         raise ValueError("a comparison has all its series, and no rows besides those: ask estimates for these")
     if before.baseline is not None and (metric is None or not before.baseline):
         raise ValueError("a baseline is of one metric, and has at least one number")
-    other, asked = await sides_of(analyst, collection, query, before)
+    sides = await sides_of(analyst, collection, query, before)
+    other, asked = (side.query for side in sides)
     if _one_epoch(asked, other) and _disjoint(asked.segment, other.segment) and devices.changed is None:
         devices = OTHERS
-    doubts = await analyst.doubts(collection, other), await analyst.doubts(collection, asked)
-    sides = _Sides(analyst, collection, (other, asked), before.baseline, devices, doubts)
-    told = [await sides.changed(about, each, turn) for each in metrics]
+    versions = await analyst.versions(sides[0]), await analyst.versions(sides[1])
+    compares = _Compares(analyst, sides, versions, before.baseline, devices)
+    told = [await compares.changed(each, turn) for each in metrics]
     return _found(told, query.rows, rate)
 
 
-async def sides_of(analyst: Analyst, collection: str, query: Query, before: Before) -> tuple[Query, Query]:
-    """The queries of both sides, with their last epochs; a ValueError where both have the same reports."""
-    asked = replace(query, last_epoch=(await analyst.window(collection, query)).stop - 1)
+async def sides_of(analyst: Analyst, collection: str, query: Query, before: Before) -> tuple[About, About]:
+    """What both sides are about, with their last epochs; a ValueError where both have the same reports."""
+    about = await analyst.about(collection, query)
+    asked = replace(query, last_epoch=about.window.stop - 1)
+    after = analyst.also(about, asked)
     if before.baseline is not None:
-        return asked, asked
-    await analyst.window(
-        collection, replace(asked, segment=before.segment or {})
-    )  # where it is not known, that is said
-    return _earlier(asked, before), asked
+        return after, after
+    analyst.also(about, replace(asked, segment=before.segment or {}))  # where it is not known, that is said
+    return analyst.also(about, _earlier(asked, before)), after
 
 
 def _earlier(asked: Query, before: Before) -> Query:
@@ -159,54 +162,48 @@ def _disjoint(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides:
-    """What is compared, as far as it is the same for all metrics."""
+class _Compares:
+    """What is compared, as far as it is the same for all metrics: the store is asked for it once a question."""
 
     analyst: Analyst
-    collection: str
-    queries: tuple[Query, Query]
+    sides: tuple[About, About]
     """Before and after."""
+    versions: tuple[list[Version], list[Version]]
+    """Those of their epochs."""
     baseline: Mapping[RowId, float] | None
     devices: Devices
-    doubts: tuple[tuple[EpochDoubt, ...], tuple[EpochDoubt, ...]]
 
-    async def changed(self, about: Collection, metric: Metric, turn: Turn) -> Changed:
-        other, asked = self.queries
-        kept = self.analyst.compared
-        windows, segments = (_window(other), _window(asked)), (other.segment, asked.segment)
+    async def changed(self, metric: Metric, turn: Turn) -> Changed:
+        """The comparison of a metric; remembered, if its epochs have these versions still."""
+        kept, (before, after) = self.analyst.compared, self.sides
+        asked, segments = after.query, (before.query.segment, after.query.segment)
         fixed = None if self.baseline is None else tuple(self.baseline.items())
         named = [tuple(sorted(own.items())) for own in segments]
-        joined = tuple(own.digest for own in self.analyst.catalog.joined(about))
+        joined = tuple(own.digest for own in after.joined)
         what = joined, *named, asked.confidence, asked.target, asked.looks, self.devices, fixed
-        key = kept.number(what), metric.name, windows[1].start, windows[1].stop, windows[0]
-        versions = [await self.analyst.versions(self.collection, own) for own in self.queries]
-        state = state_of([*versions[0], *versions[1]])
+        key = kept.number(what), metric.name, after.window.start, after.window.stop, before.window
+        state = state_of([*self.versions[0], *self.versions[1]])
         comparison: Comparison | None = kept.find(key, state)
         if comparison is None:
             comparison = await self._compared(metric, turn)
             kept.keep(key, state, comparison, lambda made: len(made.by_id))
-        place = self.analyst.catalog.place(about, metric.name)
-        of = about, metric, windows, segments, comparison
-        return Changed(*of, (), fixed is not None, asked.looks, place, self.doubts)
+        place = self.analyst.catalog.place(after.collection, metric.name)
+        of = after.collection, metric, (before.window, after.window), segments, comparison
+        return Changed(*of, (), fixed is not None, asked.looks, place, (before.doubts(), after.doubts()))
 
     async def _compared(self, metric: Metric, turn: Turn) -> Comparison:
-        other, asked = self.queries
+        asked = self.sides[1].query
         levels = asked.confidence, asked.target
-        after = await self.analyst.counters(self.collection, asked, metric, turn)
+        after = await self.analyst.counters(self.sides[1], metric, self.versions[1], turn)
         if self.baseline is not None:
             first = headings(metric)[0].name
             fixed = {RowId(where.series or first, where.key): value for where, value in self.baseline.items()}
             return await _made(lambda: against(metric, fixed, after, *levels, asked.looks), metric, len(after), turn)
-        before = await self.analyst.counters(self.collection, other, metric, turn)
+        before = await self.analyst.counters(self.sides[0], metric, self.versions[0], turn)
         epochs = len(before) + len(after)
         return await _made(
             lambda: compared(metric, before, after, *levels, self.devices, asked.looks), metric, epochs, turn
         )
-
-
-def _window(query: Query) -> range:
-    assert query.last_epoch is not None
-    return range(max(0, query.last_epoch - query.epochs + 1), query.last_epoch + 1)
 
 
 async def _made(make: Callable[[], Comparison], metric: Metric, epochs: int, turn: Turn) -> Comparison:

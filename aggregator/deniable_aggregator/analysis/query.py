@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Collection, Metric
+from deniable_aggregator.analysis.about import About
 from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at_one
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, parts, segments_of
-from deniable_aggregator.analysis.counters import Counters, Segments, Version
+from deniable_aggregator.analysis.counters import Counters, Version
 from deniable_aggregator.analysis.dates import NAMES, Dates, window
 from deniable_aggregator.analysis.prices import estimating, reading
-from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, EpochDoubt, Overview, Point, Query, Trend
+from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview, Point, Query, Trend
 from deniable_aggregator.analysis.remembered import Remembered, state_of
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed, added
@@ -78,31 +79,6 @@ class _Found:
         return cls(replace(found, estimate=estimate), fits, counts, lead)
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """A query, as far as it is the same for all metrics."""
-
-    collection: Collection
-    joined: tuple[Collection, ...]
-    """The versions of it whose counters are added, where they mean the same."""
-    window: range
-    segments: Segments
-    query: Query
-    number: int
-    doubted: Mapping[int, Doubt]
-    """By the epoch's number, what an operator says of epochs of this collection."""
-
-    def leaves_out(self, epoch: int) -> bool:
-        """Whether an epoch does not count in what is answered."""
-        doubt = self.doubted.get(epoch)
-        return doubt is not None and (doubt.removed or not self.query.doubtful)
-
-    def doubts(self, window: range) -> tuple[EpochDoubt, ...]:
-        """Those of a window's epochs that an operator does not trust."""
-        own = sorted(epoch for epoch in self.doubted if epoch in window)
-        return tuple(EpochDoubt(epoch, *self.doubted[epoch], self.leaves_out(epoch)) for epoch in own)
-
-
 _Read = Callable[[Sequence[int]], Awaitable[list[Sequence[NDArray[np.int64]]]]]
 """The counters of a metric's columns in each of some epochs."""
 
@@ -132,8 +108,8 @@ class Analyst:
         self, collection: str, query: Query, metric: str | None = None, turn: Turn | None = None
     ) -> list[Answer]:
         """The answers of one metric, or of all metrics, of a collection."""
-        about, turn = await self._about(collection, query), turn or self.turns.own()
-        versions = await self._versions(about, about.window)
+        about, turn = await self.about(collection, query), turn or self.turns.own()
+        versions = await self.versions(about)
         return [
             self._told(about, each, about.window, await self._found(about, each, versions, turn))
             for each in self.metrics(about.collection, metric)
@@ -141,9 +117,9 @@ class Analyst:
 
     async def by_epoch(self, collection: str, query: Query, metric: str, turn: Turn | None = None) -> list[Answer]:
         """The answers of one metric in each epoch of the window, without those that have no reports."""
-        about, turn = await self._about(collection, query), turn or self.turns.own()
+        about, turn = await self.about(collection, query), turn or self.turns.own()
         one = self.catalog.metric(about.collection, metric)
-        versions = await self._versions(about, about.window)
+        versions = await self.versions(about)
         read = self._read(about, one, about.window, versions, turn)
         await read(about.window)
         answers = []
@@ -166,9 +142,9 @@ class Analyst:
 
     async def overview(self, collection: str, query: Query, epochs: int, turn: Turn | None = None) -> Overview:
         """The answers of all metrics, and the trends of their leading rows over so many epochs."""
-        about, turn = await self._about(collection, query), turn or self.turns.own()
+        about, turn = await self.about(collection, query), turn or self.turns.own()
         span = _span(about.window, epochs)
-        versions = await self._versions(about, span)
+        versions = await self.versions(about, span)
         overview = Overview([], [])
         for metric in about.collection.metrics.values():
             read = self._read(about, metric, span, versions, turn)
@@ -177,10 +153,6 @@ class Analyst:
             overview.trends.append(await self._trend(about, metric, span, versions, found.lead, turn, read))
         return overview
 
-    async def window(self, collection: str, query: Query) -> range:
-        """The epochs of a query's window."""
-        return (await self._about(collection, query)).window
-
     async def simulated(self) -> bool:
         """Whether the store is for simulated devices; a store that is away is not known to be."""
         if self._simulated is None:
@@ -188,38 +160,29 @@ class Analyst:
                 self._simulated = await self._store.simulated()
         return bool(self._simulated)
 
-    async def doubts(self, collection: str, query: Query) -> tuple[EpochDoubt, ...]:
-        """The epochs of a query's window that an operator does not trust."""
-        about = await self._about(collection, query)
-        return about.doubts(about.window)
-
     async def dated(self, collection: str, said: Dates, names: tuple[str, str, str] = NAMES) -> Dates:
         """A window that was said by dates, in numbers of epochs; one to compare with has to say where it ends."""
         open_ended = said.start and not said.end and not said.last_epoch and names == NAMES
-        newest = (await self.window(collection, Query())).stop - 1 if open_ended else None
+        newest = (await self.about(collection, Query())).window.stop - 1 if open_ended else None
         return window(said, self.catalog.collection(collection).epoch_seconds, self._clock(), newest, names)
 
-    async def versions(self, collection: str, query: Query) -> list[Version]:
-        """Those of the epochs of a query's window: what is answered changes with them."""
-        about = await self._about(collection, query)
-        return await self._versions(about, about.window)
-
     async def counters(
-        self, collection: str, query: Query, metric: Metric, turn: Turn
+        self, about: About, metric: Metric, versions: Sequence[Version], turn: Turn
     ) -> list[Sequence[NDArray[np.int64]]]:
         """A metric's counters in each epoch of the window that has any; in one at least."""
-        about = await self._about(collection, query)
-        versions = await self._versions(about, about.window)
         every = await self._read(about, metric, about.window, versions, turn)(about.window)
         return [each for each in every if any(column.any() for column in each)] or every[:1]
 
     async def version(self, collection: str, query: Query, epochs: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""
-        about = await self._about(collection, query)
+        return await self.state(await self.about(collection, query), epochs)
+
+    async def state(self, about: About, epochs: int = 1) -> str:
+        """The same of what is known already."""
         span = _span(about.window, epochs)
         digests = [own.digest for own in self.catalog.served() if own.name == about.collection.name]
-        doubts = about.doubts(about.window)
-        state = (about.collection.digest, digests, span, query, doubts, await self._versions(about, span))
+        doubts = about.doubts()
+        state = (about.collection.digest, digests, span, about.query, doubts, await self.versions(about, span))
         return hashlib.sha256(repr(state).encode()).hexdigest()[:16]
 
     def metrics(self, collection: Collection, metric: str | None) -> list[Metric]:
@@ -233,7 +196,8 @@ class Analyst:
             raise NotKnownError(f"no segment {name!r}; known: {', '.join(segments)}")
         return segments[name]
 
-    async def _about(self, collection: str, query: Query) -> _Context:
+    async def about(self, collection: str, query: Query) -> About:
+        """What a query is about, with all that the store has to be asked for that."""
         found = self.catalog.collection(collection)
         joined = self.catalog.joined(found)
         doubted = {
@@ -242,6 +206,16 @@ class Analyst:
             if (own.collection, own.seconds) == (found.name, found.epoch_seconds)
         }
         last = await self._newest(joined, doubted) if query.last_epoch is None else query.last_epoch
+        return self._about(found, joined, doubted, query, last)
+
+    def also(self, about: About, query: Query) -> About:
+        """What another query is about, of the same collection and moment; by itself it ends where that does."""
+        last = about.window.stop - 1 if query.last_epoch is None else query.last_epoch
+        return self._about(about.collection, about.joined, about.doubted, query, last)
+
+    def _about(
+        self, found: Collection, joined: tuple[Collection, ...], doubted: Mapping[int, Doubt], query: Query, last: int
+    ) -> About:
         if (last + 1) * found.epoch_seconds > _LAST_SECOND:
             latest = _LAST_SECOND // found.epoch_seconds - 1
             raise ValueError(f"epoch {last} ends after the year 9999; {latest} is the last that does not")
@@ -250,10 +224,12 @@ class Analyst:
         digests = tuple(own.digest for own in joined)
         number = self._remembered.number(_Asked(digests, tuple(segments), *levels, query.asked, query.series))
         window = range(max(0, last - query.epochs + 1), last + 1)
-        return _Context(found, joined, window, np.array(segments), query, number, doubted)
+        return About(found, joined, window, np.array(segments), query, number, doubted)
 
-    async def _versions(self, about: _Context, span: range) -> list[Version]:
-        """Those of a span's epochs; of one that is left out another one than it has ever had."""
+    async def versions(self, about: About, span: range | None = None) -> list[Version]:
+        """Those of a span's epochs, of the window's unless told; of one that is left out another one than it has ever
+        had. What is answered changes with them."""
+        span = about.window if span is None else span
         read = await self._counters.versions(about.joined, span)
         nothing = (_LEFT_OUT,) * len(about.joined)
         return [nothing if about.leaves_out(epoch) else own for epoch, own in zip(span, read, strict=True)]
@@ -267,7 +243,7 @@ class Analyst:
         enough = max(1, *batches) / 2
         return max((epoch for epoch, own in zip(epochs, batches, strict=True) if own >= enough), default=now)
 
-    def _told(self, about: _Context, metric: Metric, window: range, found: _Found) -> Answer:
+    def _told(self, about: About, metric: Metric, window: range, found: _Found) -> Answer:
         segment, estimate = about.query.segment, found.windowed.estimate
         truth = self._truth(metric, window, segment) if self._truth else None
         return Answer(
@@ -286,7 +262,7 @@ class Analyst:
             doubts=about.doubts(window),
         )
 
-    def _read(self, about: _Context, metric: Metric, span: range, versions: Sequence[Version], turn: Turn) -> _Read:
+    def _read(self, about: About, metric: Metric, span: range, versions: Sequence[Version], turn: Turn) -> _Read:
         """The counters of a metric in epochs of a span, added over segments and over the versions that ask the same;
         read when they are needed first."""
         joined = parts(about.joined, about.collection, metric)
@@ -314,7 +290,7 @@ class Analyst:
         return reads
 
     async def _found(
-        self, about: _Context, metric: Metric, versions: Sequence[Version], turn: Turn, read: _Read | None = None
+        self, about: About, metric: Metric, versions: Sequence[Version], turn: Turn, read: _Read | None = None
     ) -> _Found:
         """The answer of a window; remembered, if its epochs have these versions still."""
         query, window, state = about.query, about.window, state_of(versions)
@@ -337,7 +313,7 @@ class Analyst:
 
     async def _trend(
         self,
-        about: _Context,
+        about: About,
         metric: Metric,
         span: range,
         versions: Sequence[Version],

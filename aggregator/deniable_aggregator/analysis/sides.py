@@ -31,7 +31,7 @@ from deniable_aggregator.analysis.windows import (
     spreads,
     windowed,
 )
-from deniable_aggregator.answers import Estimate, Keys, Target, anew, apart, ends, values_vary
+from deniable_aggregator.answers import Estimate, Keys, Measure, Target, anew, apart, ends, values_vary
 
 __all__ = ["Side", "exactly", "quantile", "side", "squares"]
 
@@ -122,10 +122,18 @@ def _anew(metric: Metric, epochs: Sequence[Sequence[Counters]], found: Windowed,
         return np.zeros(whole.shape)
     if not metric.memoize:
         own = windowed(metric, epochs, estimate.confidence, Target.REPORTING, estimate.keys).estimate
-        return np.minimum(squares(metric, own), whole)
+        return np.where(_drawn(estimate), whole, np.minimum(squares(metric, own), whole))
     sampled = windowed(metric, epochs, estimate.confidence, Target.POPULATION, estimate.keys).estimate
     parts = anew(metric, added(epochs), sampled)
-    return np.minimum(squares(metric, sampled) * (1 - _kept(1 - parts, spread)), whole)
+    return np.where(
+        _drawn(estimate), whole, np.minimum(squares(metric, sampled) * (1 - _kept(1 - parts, spread)), whole)
+    )
+
+
+def _drawn(estimate: Estimate) -> NDArray[np.bool_]:
+    """Which rows are totals of devices that were drawn by coins: of these all may be anew."""
+    totals = [bool(estimate.devices) and own.measure is Measure.TOTAL for own in estimate.headings]
+    return np.array(totals, dtype=np.bool_)
 
 
 def squares(metric: Metric, estimate: Estimate) -> _Floats:

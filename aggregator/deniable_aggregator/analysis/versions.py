@@ -58,6 +58,8 @@ def _keys(old: Collection, new: Collection, name: str) -> tuple[str, ...]:
         keys.append("epoch")
     if dict(old.segments) != dict(new.segments):
         keys.append("segments")
+    if old.sample != new.sample:
+        keys.append("sample")
     keys += _differing(_said(one), _said(other))
     if not keys and one.instantaneous != other.instantaneous:
         keys.append("instantaneous_epsilon")

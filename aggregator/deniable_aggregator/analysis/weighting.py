@@ -72,7 +72,7 @@ def weighted(
             series.append(Series(each.heading, tuple(kept)))
     reports = sum(own.estimate.reports for _, own in found)
     worth = 1 / math.fsum(share**2 / own.effective for share, own in found)
-    return replace(first, reports=reports, series=tuple(series), note=""), worth
+    return replace(first, reports=reports, series=tuple(series), devices=None, note=""), worth
 
 
 def checked(values: Sequence[str], shares: Mapping[str, float], name: str) -> dict[str, float]:
@@ -102,14 +102,13 @@ async def weighted_answers(
     strata = checked(analyst.values(collection, name), shares, name)
     if name in query.segment:
         raise ValueError(f"{name} is weighted, so that none of its values can be asked for alone")
-    window, answers = await analyst.window(collection, query), []
-    fixed = replace(query, last_epoch=window.stop - 1)
-    doubts = await analyst.doubts(collection, fixed)
+    whole = await analyst.about(collection, query)
+    versions, window, answers = await analyst.versions(whole), whole.window, []
     for each in analyst.metrics(about, metric):
         counted = []
         for value, share in strata.items():
-            own = replace(fixed, segment={**query.segment, name: value})
-            epochs = await analyst.counters(collection, own, each, turn)
+            own = analyst.also(whole, replace(query, segment={**query.segment, name: value}))
+            epochs = await analyst.counters(own, each, versions, turn)
             if not any(column.any() for epoch in epochs for column in epoch):
                 raise ValueError(
                     f"{each.name} has no reports of {name}={value}, which is {share:.1%} of the population"
@@ -125,5 +124,5 @@ async def weighted_answers(
         kept, fits, counts = chosen(each, estimate, query)
         bounds = window.start, window.stop - 1
         found = Answer(about, each, *bounds, query.segment, kept, worth, fits, counts, weighted_by=name)
-        answers.append(replace(found, place=analyst.catalog.place(about, each.name), doubts=doubts))
+        answers.append(replace(found, place=analyst.catalog.place(about, each.name), doubts=whole.doubts()))
     return answers

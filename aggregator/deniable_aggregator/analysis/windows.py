@@ -26,6 +26,9 @@ and nothing is shared but remembered noise.
 
 Intervals are those of the estimators, for counters scaled down to the effective number; values and reports are
 those of the pooled counters. A share at the low end has another r than one at the high end, and so has either end.
+
+Where devices take part by coins of the chance p, two epochs of n and m reports have at most p sqrt(n m) devices in
+common, on average over the coins: all of what S adds to N is multiplied by p.
 """
 
 from __future__ import annotations
@@ -40,7 +43,18 @@ from numpy.typing import NDArray
 
 from deniable import Metric, linkage
 from deniable.payload import Integer, Integers, Shape, Symbol
-from deniable_aggregator.answers import Estimate, Keys, Measure, Row, RowId, Target, combines, every_series, shared
+from deniable_aggregator.answers import (
+    Estimate,
+    Keys,
+    Measure,
+    Row,
+    RowId,
+    Target,
+    combines,
+    every_series,
+    of_all,
+    shared,
+)
 
 __all__ = ["Counters", "Windowed", "added", "keys_of", "reports_of", "scaled", "shared_parts", "spreads", "windowed"]
 
@@ -78,8 +92,23 @@ def windowed(
     """The estimate from each epoch's counters of the metric's columns.
 
     Of rows that are found, or of these `keys`, and of some `more` that are asked for. It has every series; where
-    `only` some are told, others may be without rows.
+    `only` some are told, others may be without rows. Coins are tossed anew in every epoch: what they add to totals is
+    not shared.
     """
+    found = _of_reports(metric, epochs, confidence, target, keys, more, only)
+    return replace(found, estimate=of_all(found.estimate, metric.sample))
+
+
+def _of_reports(
+    metric: Metric,
+    epochs: Sequence[Sequence[Counters]],
+    confidence: float,
+    target: Target,
+    keys: Keys | None,
+    more: Sequence[RowId],
+    only: Sequence[str],
+) -> Windowed:
+    """The same, with the totals of the devices that reported."""
     if len(epochs) == 1:
         alone = every_series(metric, epochs[0], confidence, target, keys=keys, more=more, only=only)
         return Windowed(alone, alone.reports)
@@ -129,7 +158,8 @@ def spreads(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
     A column that a device draws anew in every epoch has reports of others each time: of two epochs with n and m
     devices, of which a and b have drawn it, the estimates have no more in common than all of the devices, and weigh
     a b / sqrt(n m). Where all devices are in one column, or stay in theirs, that adds up to S^2 / N. A row that is
-    made of all columns is of all reports: which one a device has drawn is part of the noise.
+    made of all columns is of all reports: which one a device has drawn is part of the noise. Nor do devices that take
+    part by coins report in every epoch: of two epochs those of both are the chance of a coin times as many.
     """
     sizes = np.array(
         [
@@ -146,7 +176,7 @@ def spreads(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
             sizes if metric.memoize else np.repeat(sizes.sum(axis=1, keepdims=True), len(metric.columns), axis=1)
         )
     weights = np.divide(sizes, np.sqrt(devices), out=np.zeros_like(sizes), where=devices > 0)
-    common = weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0)
+    common = float(metric.sample) * (weights.sum(axis=0) ** 2 - (weights**2).sum(axis=0))
     total = sizes.sum(axis=0)
     spread: list[float] = (1 + np.divide(common, total, out=np.zeros_like(total), where=total > 0)).tolist()
     return spread

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable_aggregator.answers._asking import QUANTILES, SHARES, quantile_key, share_key
+from deniable_aggregator.answers._drawn import of_all
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
 from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.answers.boolean import BooleanRoom
@@ -31,7 +32,7 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
     "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
-    "combines", "consistent", "effort", "ends", "every_series", "headings", "leading", "quantile_key",
+    "combines", "consistent", "effort", "ends", "every_series", "headings", "leading", "of_all", "quantile_key",
     "row_count", "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
 ]  # fmt: skip
 
@@ -72,12 +73,12 @@ def answer(
     ValueError says if there are none such. `only` names the series that are told, with those of the rows that are
     asked for besides; none: all.
     """
-    found = every_series(metric, counters, confidence, target, keys, more, only)
+    found = of_all(every_series(metric, counters, confidence, target, keys, more, only), metric.sample)
     told = found.told(only, more)
     if not simultaneous:
         return told
     each = confidence_of_each(confidence, len(told.rows))
-    again = every_series(metric, counters, each, target, found.keys).told(only, more)
+    again = of_all(every_series(metric, counters, each, target, found.keys), metric.sample).told(only, more)
     return replace(again, confidence=confidence, simultaneous=True)
 
 
@@ -91,7 +92,7 @@ def every_series(
     only: Collection[str] = (),
 ) -> Estimate:
     """An answer with every series that it has, as whatever is made of it takes it: of those that are not told, where
-    `only` some are, rows may be left out that take long."""
+    `only` some are, rows may be left out that take long. Its totals are of the devices that reported."""
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
     room = _room(metric)

@@ -122,6 +122,9 @@ class Estimate:
     """Whether all intervals together hold with this confidence, not just each."""
     note: str = ""
     """What keeps an interval from having an end; empty where nothing does."""
+    devices: Row | None = None
+    """How many devices have an answer, where those that reported were drawn by coins: what totals are of, added up
+    over the epochs of a window. None where all that have one report, or where just those that reported are meant."""
     ask: Callable[[RowId], Row] | None = field(default=None, repr=False, compare=False)
     """What makes another row out of the same reports; None where they are not at hand any more."""
 
@@ -129,6 +132,11 @@ class Estimate:
     def rows(self) -> tuple[Row, ...]:
         """The rows of all series, one after another."""
         return tuple(row for series in self.series for row in series.rows)
+
+    @property
+    def size(self) -> float:
+        """How many devices its totals are of."""
+        return self.devices.value if self.devices else self.reports
 
     @property
     def ids(self) -> tuple[RowId, ...]:

@@ -91,14 +91,14 @@ class QuantityRoom(Room):
             if heading.name == _DEVIATION:
                 ends[:, place] = 0.0, (kind.ends[1] - kind.ends[0]) / 2
             elif not kind.limited:
-                ends[0, place] = kind.ends[0] * (found.reports if heading.measure is Measure.TOTAL else 1)
+                ends[0, place] = kind.ends[0] * (found.size if heading.measure is Measure.TOTAL else 1)
         return ends
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
         """As much as if all devices were at either end of the range, if it has two; the deviation is no mean."""
         kind, vary = _kind(metric), super().values_vary(metric, found)
         if kind.limited:
-            for place, scale in enumerate((1, found.reports)):
+            for place, scale in enumerate((1, found.size)):
                 vary[place] = varying(found.rows[place], *(end * scale for end in kind.ends))
         return vary
 

@@ -123,7 +123,7 @@ class Room(ABC):
         ends = np.empty((2, len(found.rows)))
         for place, heading in enumerate(found.headings):
             least, most = (0.0, 1.0) if heading.measure is Measure.SHARE else heading.span or (-np.inf, np.inf)
-            times = found.reports if heading.measure is Measure.TOTAL else 1
+            times = found.size if heading.measure is Measure.TOTAL else 1
             ends[:, place] = least * times, most * times
         return ends
 

@@ -97,11 +97,11 @@ class TreeRoom(Room):
         return np.tile(np.clip(np.nan_to_num(parts, nan=1.0), 0.0, 1.0), (3, len(_HEADINGS)))
 
     def ends(self, metric: Metric, found: Estimate) -> _Floats:
-        """Of devices, none and all of those that reported."""
+        """Of devices, none and all that there are."""
         ends = super().ends(metric, found)
         for place, heading in enumerate(found.headings):
             if heading.name == DEVICES:
-                ends[:, place] = 0, found.reports
+                ends[:, place] = 0, found.size
         return ends
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
@@ -131,8 +131,9 @@ def _fitted(found: Estimate, known: Mapping[str, Fraction]) -> list[float | None
         tree, values, weights = _fitting(found.rows)
         given = np.array([_WHOLE, *(totals.get(row.key, -1) for row in found.rows)])
         return [*map(float, nonnegative(tree, _WHOLE * values, weights, given)[1:] / _WHOLE)]
-    devices = whole_numbers(found, _apportioned(known, found.reports)).values()
-    return [*(own / found.reports for own in devices), *map(float, devices)]
+    whole = round(found.size)
+    devices = whole_numbers(found, _apportioned(known, whole)).values()
+    return [*(own / whole for own in devices), *map(float, devices)]
 
 
 def _apportioned(known: Mapping[str, Fraction], whole: int) -> dict[str, int]:
@@ -149,7 +150,7 @@ def _apportioned(known: Mapping[str, Fraction], whole: int) -> dict[str, int]:
 
 def whole_numbers(found: Estimate, known: Mapping[str, int] | None = None) -> dict[str, int]:
     """How many devices are at each node of a tree and below it, in whole numbers: the nearest to its answer in which
-    children add up to their parents, the first level to the reports, and nodes that are known (by their paths, such
+    children add up to their parents, the first level to all devices, and nodes that are known (by their paths, such
     as those where nobody is) are what they are.
 
     A LookupError where there is no such node; a ValueError where totals contradict each other, or nothing is known.
@@ -159,7 +160,7 @@ def whole_numbers(found: Estimate, known: Mapping[str, int] | None = None) -> di
     rows = found.series[-1].rows
     if strange := sorted(set(known or ()) - {row.key for row in rows}):
         raise LookupError(f"{found.metric} has no node {strange[0]!r}")
-    totals = np.array([found.reports, *((known or {}).get(row.key, -1) for row in rows)])
+    totals = np.array([round(found.size), *((known or {}).get(row.key, -1) for row in rows)])
     try:
         devices = integers(*_fitting(rows), totals)
     except ContradictionError as error:

@@ -87,6 +87,8 @@ def _print(collection: Collection, every: Expected, found: Sequence[str], option
     rows = [_row(metric) for metric in collection.metrics.values()]
     print(table(header, rows, (False, False, False, False, True, True, False, False)))
     print("\nOne fake device among n moves a share, or a mean in ranges, by at most so many times 1 / n.")
+    if collection.sample < 1:
+        print(_part(collection))
     for line in _spent(collection):
         print(line)
     for sentence in (*lasting(collection), linked(collection), *composed(collection)):
@@ -98,7 +100,8 @@ def _print(collection: Collection, every: Expected, found: Sequence[str], option
         print("\n".join(f"- {reason}" for reason in why))
     if options.devices:
         fleet = "as the truth file says" if options.truth else "whose values are spread evenly"
-        print(f"\nWhat {options.devices:,} devices tell, {fleet}: half of a 95% interval.")
+        drawn = f" (about {round(options.devices * collection.sample):,} report)" if collection.sample < 1 else ""
+        print(f"\nWhat {options.devices:,} devices tell{drawn}, {fleet}: half of a 95% interval.")
         print(table(("answer", "half width"), list(told(every)), (False, False)))
     if options.against:
         old = Collection.load(options.against)
@@ -119,6 +122,13 @@ def _row(metric: Metric) -> tuple[str, ...]:
         f"{gain(metric).row:,.3g}",
         f"{linkage.bits(metric):.2f}" + (" remembered" if metric.memoize else ""),
         metric.description,
+    )
+
+
+def _part(collection: Collection) -> str:
+    return (
+        f"A device takes part in {float(collection.sample):.4g} of all epochs, by a coin of its own; a fake one in "
+        "all.\nReports are fewer, and none of them tells less: whoever sees reports sees who is silent."
     )
 
 
@@ -161,6 +171,7 @@ def _print_json(collection: Collection, every: Expected, found: Sequence[str], d
                 "version": collection.version,
                 "digest": f"{collection.digest:016x}",
                 "epoch_seconds": collection.epoch_seconds,
+                "sample": float(collection.sample),
                 "devices": devices,
                 "metrics": metrics,
                 "costs": [*lasting(collection), linked(collection), *composed(collection)],

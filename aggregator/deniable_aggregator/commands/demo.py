@@ -12,7 +12,10 @@ __all__ = ["add"]
 def add(commands: Any) -> None:
     """Add `deniable demo` to the commands, with its options."""
     parser = command(commands, "demo", run, "a simulated fleet against a real aggregator", "--devices 10000")
-    parser.add_argument("--devices", type=positive, default=10_000, help="how many devices report (10,000)")
+    parser.add_argument("--devices", type=positive, default=10_000, help="how many devices there are (10,000)")
+    parser.add_argument(
+        "--sample", metavar="PART", help="have a part of them take part in each epoch, by coins of their own: 0.5"
+    )
     parser.add_argument("--once", action="store_true", help="exit after the table")
     parser.add_argument("--listen", default=ENDPOINT, help=f"where to serve ({ENDPOINT})")
     add_http(parser)
@@ -24,4 +27,4 @@ def run(options: Any) -> None:
 
     from deniable_aggregator import demo
 
-    asyncio.run(demo.run(options.devices, options.once, options.listen, options.http))
+    asyncio.run(demo.run(options.devices, options.once, options.listen, options.http, options.sample))

@@ -12,7 +12,7 @@ from deniable_aggregator.commands._command import UsageError, command
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deniable_aggregator.store import Doubt, Doubted, Store
+    from deniable_aggregator.store import CounterKey, Doubt, Doubted, Store
 
 __all__ = ["add"]
 
@@ -116,8 +116,9 @@ async def _act(options: Any, store: Store, versions: list[Collection], wanted: l
         await store.doubts.withdraw(wanted)
     elif options.remove:
         _check_doubted(wanted, known, "is not doubted: doubt it first, and look at what is answered without it")
+        counters = await _counters(store, versions, wanted)
         await store.doubts.put({own: known[own]._replace(removed=True) for own in wanted})
-        print(f"{await _erase(store, versions, wanted):,} keys of counters are erased")
+        print(f"{await store.erase(sorted(counters)):,} keys of counters are erased")
     for own, doubt in sorted((await store.doubts.all()).items()):
         if own[:2] == (versions[0].name, versions[0].epoch_seconds):
             how = "removed" if doubt.removed else "doubtful"
@@ -144,17 +145,18 @@ def _named(own: Doubted) -> str:
     return moment_of(own.epoch, own.seconds)
 
 
-async def _erase(store: Store, versions: list[Collection], wanted: list[Doubted]) -> int:
-    """Erase the counters of epochs in all versions; how many keys there were."""
-    from deniable_aggregator.store import CounterKey
+async def _counters(store: Store, versions: list[Collection], wanted: list[Doubted]) -> set[CounterKey]:
+    """The counters of epochs in all versions, also in those whose files are not given; a UsageError where some are of
+    nobody knows what: they may be of a version of this collection, or of another one."""
+    from deniable_aggregator.store import Named
 
-    return await store.erase(
-        [
-            CounterKey(version.digest, column.number, own.epoch, segment)
-            for version in versions
-            if version.epoch_seconds == wanted[0].seconds
-            for own in wanted
-            for column in version.columns
-            for segment in range(version.segment_count)
-        ]
-    )
+    given = {own.digest: Named(own.name, own.epoch_seconds) for own in versions}
+    known = {**await store.known.all(), **given}
+    counted = {key for own in wanted for key in await store.counted(own.epoch)}
+    unknown = sorted({f"{key.digest:016x}" for key in counted if key.digest not in known})
+    if unknown:
+        raise UsageError(
+            f"nothing is removed: these epochs have counters of {', '.join(unknown)}, and which collection that is "
+            "the store has not been told: serve its file once, or give a directory that has it, too"
+        )
+    return {key for key in counted if known[key.digest] == given[versions[0].digest]}

@@ -109,7 +109,8 @@ def _lines(collection: Collection, found: Plan, options: Any) -> Iterator[str]:
     from deniable_aggregator.telling.terminal import table
 
     fleet = "as the truth file says" if options.truth else "whose values are spread evenly"
-    yield f"{collection.name}, version {collection.version}: {found.devices:,} devices, {fleet}."
+    drawn = f" (about {round(found.devices * collection.sample):,} report)" if collection.sample < 1 else ""
+    yield f"{collection.name}, version {collection.version}: {found.devices:,} devices{drawn}, {fleet}."
     yield "Half of a 95% interval; and the least change between two epochs that is seen at 5%, eight times in ten.\n"
     questions = {own.metric.name: own for own in found.questions}
 

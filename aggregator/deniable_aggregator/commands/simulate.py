@@ -21,7 +21,12 @@ def add(commands: Any) -> None:
     example = "metrics.toml --devices 100000 --endpoint 127.0.0.1:8470"
     parser = command(commands, "simulate", run, "a fleet of simulated devices that report", example)
     parser.add_argument("collection", metavar="COLLECTION", help="a collection file that the aggregator serves")
-    parser.add_argument("--devices", type=positive, required=True, help="how many devices report")
+    parser.add_argument(
+        "--devices",
+        type=positive,
+        required=True,
+        help="how many devices there are; where the collection asks a part of them, these report",
+    )
     parser.add_argument(
         "--truth",
         metavar="FILE",
@@ -47,6 +52,7 @@ def run(options: Any) -> None:
     import numpy as np
 
     from deniable_aggregator.planning import fleet
+    from deniable_aggregator.planning.population import taking_part
     from deniable_aggregator.telling.terminal import Progress
 
     collection = Collection.load(options.collection)
@@ -55,12 +61,16 @@ def run(options: Any) -> None:
         _check_simulated(options, collection)
     generator = np.random.default_rng()
     values = truth.draw(options.devices, generator)
-    progress = Progress("devices that have reported", options.devices)
+    own = taking_part(collection, values, generator)
+    devices = len(next(iter(own.values())))
+    if collection.sample < 1:
+        print(f"{devices:,} of {options.devices:,} devices are drawn by their coins.", file=sys.stderr)
+    progress = Progress("devices that have reported", devices)
     epoch = collection.epoch_at(time.time())
-    fast = options.devices > fleet.LARGE if options.fast is None else options.fast
+    fast = devices > fleet.LARGE if options.fast is None else options.fast
     send = fleet.forward if fast else fleet.report
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(send(collection, values, options.endpoint, epoch, generator, progress))
+        asyncio.run(send(collection, own, options.endpoint, epoch, generator, progress))
 
 
 def _truth(options: Any, collection: Collection) -> Truth:

@@ -22,6 +22,7 @@ from deniable import Collection, Metric
 from deniable_aggregator.answers import Estimate, Measure, RowId, combines, headings, truth
 from deniable_aggregator.demo.lesson import ANSWERED, UPDATE, Lesson
 from deniable_aggregator.planning import fleet
+from deniable_aggregator.planning.population import taking_part
 from deniable_aggregator.planning.truth import Truth
 
 __all__ = ["Fleet"]
@@ -61,19 +62,25 @@ class Fleet:
     async def learn(self, devices: int, endpoint: str, read: Callable[[int, str], Awaitable[Estimate]]) -> None:
         """On each earlier day devices say how they would change the model of that day; `read` gives their answer."""
         for epoch in self.days[:-1]:
-            values = Truth(self.lesson.on(epoch)).draw(max(devices // _FEWER, 2), self._generator)
+            every = Truth(self.lesson.on(epoch)).draw(max(devices // _FEWER, 2), self._generator)
+            values = taking_part(self._collection, every, self._generator)
             await fleet.forward(self._collection, values, endpoint, epoch, self._generator, _silent)
             self.lesson.take(await read(epoch, UPDATE))
 
-    async def report(self, devices: int, endpoint: str, epoch: int, progress: Any) -> Mapping[str, Sequence[Any]]:
-        """So many devices report for an epoch; what they would have answered plainly."""
+    def device(self) -> dict[str, Any]:
+        """What one device records today."""
+        drawn = self._on(self._epoch).draw(1, self._generator)
+        return {name: drawn[name][0] for name, metric in self._collection.metrics.items() if not metric.sources}
+
+    async def report(self, devices: int, endpoint: str, epoch: int, progress: Any) -> None:
+        """So many devices report for an epoch."""
         values: Mapping[str, Sequence[Any]] = self._on(epoch).draw(devices, self._generator)
         if epoch < self._epoch:  # what is learned has been said on those days
             values = {name: own for name, own in values.items() if name not in ANSWERED}
         send = fleet.forward if devices > fleet.LARGE else fleet.report
-        await send(self._collection, values, endpoint, epoch, self._generator, progress)
+        own = taking_part(self._collection, values, self._generator)
+        await send(self._collection, own, endpoint, epoch, self._generator, progress)
         self._devices[epoch] += devices
-        return values
 
     async def keep_reporting(self, devices: int, endpoint: str) -> None:
         """The days before, and then more and more devices today."""

@@ -41,6 +41,7 @@ from deniable_aggregator.estimators import (
     vector_laplace,
 )
 from deniable_aggregator.estimators._association import Association, association
+from deniable_aggregator.estimators._coins import Drawn, drawn
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
 from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
@@ -67,6 +68,7 @@ __all__ = [
     "Association",
     "Cells",
     "Conditionals",
+    "Drawn",
     "Entries",
     "Fit",
     "Found",
@@ -84,6 +86,7 @@ __all__ = [
     "Tree",
     "association",
     "discovered",
+    "drawn",
     "entries",
     "expected",
     "fit",

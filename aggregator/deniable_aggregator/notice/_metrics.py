@@ -11,7 +11,7 @@ from deniable.mechanisms import Mechanism
 from deniable_aggregator.notice._language import Language
 from deniable_aggregator.telling.reveals import WEEK, named, once, surest
 
-__all__ = ["changed", "names", "noted", "odds", "reduced", "sure", "together", "weekly"]
+__all__ = ["changed", "names", "noted", "odds", "part", "reduced", "sure", "together", "weekly"]
 
 _LISTED = 12
 """So many answers are listed; of more it is said how many there are."""
@@ -34,6 +34,11 @@ def noted(language: Language, metric: Metric) -> str:
         parts=language.number(parts),
         most=told.get("max_items", 0),
     )
+
+
+def part(language: Language, collection: Collection) -> str:
+    """In which part of all epochs a device takes part."""
+    return language("form.percent", number=language.short(100 * float(collection.sample)))
 
 
 def reduced(language: Language, metric: Metric, span: str) -> str:

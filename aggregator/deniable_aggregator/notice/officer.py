@@ -5,7 +5,7 @@ from __future__ import annotations
 from deniable import Collection, Settings, linkage
 from deniable_aggregator.notice._document import Document
 from deniable_aggregator.notice._language import Language
-from deniable_aggregator.notice._metrics import sure, weekly
+from deniable_aggregator.notice._metrics import part, sure, weekly
 from deniable_aggregator.telling.reveals import WEEK
 
 __all__ = ["record"]
@@ -77,6 +77,7 @@ def _measures(found: Document, language: Language, collection: Collection, span:
     found.items([
         say("spent", epoch=language.short(float(budget.epoch)), span=span),
         say("spent_endless") if ever is None else say("spent_ever", lifetime=language.short(float(ever))),
+        *([say("drawn", part=part(language, collection))] if collection.sample < 1 else []),
         *([say("spent_delta", delta=language.short(delta), span=span)] if delta else []),
         say("bits", remembered=language.number(remembered, 2), staying=language.number(staying, 2)),
         say("ledger"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deniable import Collection, Metric
 from deniable_aggregator.notice._document import Document
 from deniable_aggregator.notice._language import Language
-from deniable_aggregator.notice._metrics import changed, names, noted, odds, reduced, together
+from deniable_aggregator.notice._metrics import changed, names, noted, odds, part, reduced, together
 from deniable_aggregator.telling.reveals import surest
 
 __all__ = ["notice"]
@@ -33,7 +33,8 @@ def notice(collection: Collection, language: Language) -> Document:
         asked.say(language("people.segments"))
         asked.items(f"{name}: {language.listed(list(values))}" for name, values in collection.segments.items())
     asked.heading(2, language("people.often"))
-    asked.say(language("people.often_text", often=often))
+    drawn = language("people.often_part", part=part(language, collection)) if collection.sample < 1 else ""
+    asked.say(language("people.often_text", often=often), drawn)
     asked.heading(2, language("people.cost"))
     ends = "cost_endless" if collection.budget.lifetime is None else "cost_ends"
     asked.say(

@@ -54,7 +54,14 @@ class Gain(NamedTuple):
 
 
 def gain(metric: Metric) -> Gain:
-    """The gain of one fake device."""
+    """The gain of one fake device, among all that have an answer: where these take part by coins, a fake tosses none,
+    and counts as all those that an honest one stands for."""
+    found = _of_reports(metric)
+    return Gain(found.row / float(metric.sample), found.together / float(metric.sample))
+
+
+def _of_reports(metric: Metric) -> Gain:
+    """The same among as many reports."""
     if isinstance(metric.kind, Ordinal):
         return _of_ranks(metric)
     if isinstance(metric.kind, Distribution):

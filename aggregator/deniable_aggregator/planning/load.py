@@ -41,7 +41,7 @@ CODEWORD = Figure(2.4, 37.7, "a vector's codeword, of 16 to 4,096 entries", "doc
 
 
 class Load(NamedTuple):
-    """What so many devices make, if each answers everything in every epoch."""
+    """What so many devices make, if each answers everything in every epoch; where coins draw it, on average."""
 
     calls: float
     """Of a device in a day."""
@@ -66,15 +66,16 @@ class Load(NamedTuple):
 def load(collection: Collection, devices: int) -> Load:
     """Of so many devices."""
     calendar, epoch = Calendar(), collection.epoch_seconds
-    calls, message = _DAY / epoch, _message(collection)
+    calls, message = _DAY / epoch * float(collection.sample), _message(collection)
     epochs = math.ceil(calendar.keep / epoch) + 1
     shapes = [column.shape for metric in collection.metrics.values() for column in metric.columns]
     counters = collection.segment_count * sum(shape.counters for shape in shapes)
     remembered = calendar.accept_late + 2  # the epoch itself, those that are taken late, and one more
+    reporting = round(devices * collection.sample)
     busy = [devices * calls * micros / (_DAY * 1e6) for micros in _micros(collection)]
     return Load(
         calls, message, calls * message, devices * calls * message, counters, epochs,
-        _COUNTER * counters * epochs, _ID * devices * remembered, (busy[0], busy[1]),
+        _COUNTER * counters * epochs, _ID * reporting * remembered, (busy[0], busy[1]),
     )  # fmt: skip
 
 

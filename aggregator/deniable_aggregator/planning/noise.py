@@ -118,9 +118,11 @@ def _epsilons(collection: Collection) -> str:
     if not fresh:
         return f"{told} lasts for ever: all answers are remembered.{kept}"
     epochs = max(budget - once, Fraction(0)) // fresh
-    days = epochs * collection.epoch_seconds / 86400
+    days = float(epochs * collection.epoch_seconds / collection.sample) / 86400
     years = f", {days / DAYS:.1f} years" if days > 2 * DAYS else ""
-    return f"{told} is spent after {epochs:,} epochs of answers ({days:,.4g} days{years}): devices fall silent.{kept}"
+    coins = ", as often as its coins draw a device" if collection.sample < 1 else ""
+    long = f"{days:,.4g} days{years}{coins}"
+    return f"{told} is spent after {epochs:,} epochs of answers ({long}): devices fall silent.{kept}"
 
 
 def rounded(number: float) -> str:

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from deniable import Collection, Metric
 from deniable.kinds import Category, Distribution, Kind, Ordinal, Quantity, Set, Tree
+from deniable.randomness import WORD
+from deniable_aggregator.planning import twins
 
-__all__ = ["Fleet", "Population", "Shares", "evenly", "spread", "with_fed"]
+__all__ = ["Fleet", "Population", "Shares", "evenly", "spread", "taking_part", "with_fed"]
 
 _SPREAD = 512
 """So many values are spread at the most."""
@@ -61,6 +63,10 @@ class Population(Sequence[Any]):
             occurring, places = np.unique(places * own + each.places, return_inverse=True)
             values = [(*values[pair // own], each.values[pair % own]) for pair in occurring.tolist()]
         return cls([dict(zip(parts, value, strict=True)) for value in values], places)
+
+    def only(self, devices: NDArray[np.bool_]) -> Population:
+        """The population of just those devices."""
+        return Population(self.values, self.places[devices])
 
     def __len__(self) -> int:
         return len(self.places)
@@ -117,6 +123,18 @@ def with_fed(collection: Collection, values: Mapping[str, Sequence[Any]]) -> dic
         if metric.sources and name not in values and values.keys() >= set(metric.kind.of)
     }
     return {**values, **fed}
+
+
+def taking_part(
+    collection: Collection, values: Mapping[str, Sequence[Any]], generator: np.random.Generator
+) -> dict[str, Sequence[Any]]:
+    """What those devices would answer that their coins draw for an epoch, each by one word below the threshold."""
+    if collection.sample == 1:
+        return dict(values)
+    every = {name: Population.of(own) for name, own in values.items()}
+    coins = twins.words(generator, len(next(iter(every.values()))))
+    own = coins < np.uint64(int(collection.sample * WORD))
+    return {name: each.only(own) for name, each in every.items()}
 
 
 def evenly(metric: Metric) -> Fleet:

@@ -67,8 +67,9 @@ class _Reaches(NamedTuple):
 
 
 def seen(metric: Metric, devices: int, fleet: Fleet | None = None) -> dict[RowId, Seen]:
-    """Of every row that a comparison tells and that every answer has; totals change with the number of reports."""
-    generator = np.random.default_rng(devices)
+    """Of every row that a comparison tells and that every answer has; totals change with the number of reports. Where
+    a part of the devices is asked, of as many as that is."""
+    generator, devices = np.random.default_rng(devices), max(round(devices * metric.sample), 1)
     drawn = fleet or evenly(metric)
     many = min(devices, MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
     every = [_reaches(metric, drawn, many, generator) for _ in range(_DRAWN)]

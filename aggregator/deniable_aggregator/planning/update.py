@@ -109,7 +109,7 @@ def _cut(old: Collection, new: Collection, update: Update) -> Iterator[str]:
         yield f"{name}: is no longer asked; what older devices report of it is in {_title(old)}"
     for name, keys in update.changed.items():
         again = ""
-        if new.metrics[name].memoize and {*keys} - {"epoch", "segments", "instantaneous_epsilon"}:
+        if new.metrics[name].memoize and {*keys} - {"epoch", "segments", "sample", "instantaneous_epsilon"}:
             answers, epsilon = new.metrics[name].recalled, float(new.metrics[name].epsilon)
             again = f"; devices remember it anew, and spend up to {answers * epsilon:.4g} on it again"
         elif keys == ("instantaneous_epsilon",) and old.metrics[name].instantaneous:

@@ -6,6 +6,7 @@ words:
   usual      of a row that is a mean: half of its interval, cut, on average over estimates around what is known. An
              answer's half, less what it would be by its own estimate, and what is usual instead, varies far less
   exact      from the channel's own chances, for any number of devices: where reports name answers or outputs
+  asked      where a collection asks a part of its devices: those that are expected to take part, and so the reports
   simulated  from answers that are drawn, as many as tell each half to a hundredth: all else. Where reports are of a
              few symbols, these are drawn as any number of devices send them; else fleets are, by the twins. Of more
              than `MOST` devices the noise is made smaller by the root of how many times more there are
@@ -56,7 +57,7 @@ from deniable_aggregator.answers import (
     values_vary,
 )
 from deniable_aggregator.answers.text import LONG
-from deniable_aggregator.estimators import Frequencies, Means, Target, frequencies, means, ranks
+from deniable_aggregator.estimators import Frequencies, Means, Target, drawn, frequencies, means, ranks
 from deniable_aggregator.estimators._special import bdtr
 from deniable_aggregator.planning.population import Fleet, Population, Shares, evenly, spread
 from deniable_aggregator.planning.simulate import Symbols, simulate, symbols
@@ -100,13 +101,13 @@ class Width(NamedTuple):
 def widths(
     metric: Metric, devices: int, fleet: Fleet | None = None, confidence: float = 0.95, *, answers: int = _ANSWERS
 ) -> list[Width]:
-    """Of each row of the answer that so many devices make; p-values have none, nor have rows that not every answer
-    has. Of few devices more `answers` tell better what is not exact."""
-    asked, exact = _Asked(devices, confidence, answers), _EXACT.get(type(metric.kind))
-    drawn = fleet or evenly(metric)
+    """Of each row of the answer that so many devices make, which all have one; p-values have none, nor have rows that
+    not every answer has. Of few devices more `answers` tell better what is not exact."""
+    asked, exact = _Asked(max(round(devices * metric.sample), 1), confidence, answers), _EXACT.get(type(metric.kind))
+    has = fleet or evenly(metric)
     if exact is None or isinstance(metric.columns[0].shape, Integer):
-        return _simulated(metric, asked, drawn)
-    values = spread(metric) if fleet is None else list(looked_at(drawn, devices))
+        return _simulated(metric, asked, has)
+    values = spread(metric) if fleet is None else list(looked_at(has, devices))
     return exact(metric, asked, values)
 
 
@@ -203,8 +204,11 @@ def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     start, end = kind.ends
     share = float(np.mean(np.clip(values, start, end)) - start) / (end - start)
     half = (end - start) * _counted(found.frequencies, asked.devices, share, asked.confidence)
-    scales = [(own, asked.devices if own.measure is Measure.TOTAL else 1) for own in headings(metric)]
-    return [Width(RowId(own.name, own.name), own, half * scale, (end - start) * scale) for own, scale in scales]
+    every = drawn(asked.devices, float(metric.sample), asked.confidence)
+    coins = (every.high - every.low) / 2 * (start + (end - start) * share)
+    total = every.value, math.hypot(half * every.value, coins)
+    scales = [(own, *(total if own.measure is Measure.TOTAL else (1.0, half))) for own in headings(metric)]
+    return [Width(RowId(own.name, own.name), own, known, (end - start) * scale) for own, scale, known in scales]
 
 
 def _of_ranks(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:

@@ -40,6 +40,7 @@ from deniable_aggregator.serving.conduct import Conduct
 from deniable_aggregator.serving.connections import Guard, places
 from deniable_aggregator.serving.giving_back import Memory
 from deniable_aggregator.serving.health import Health
+from deniable_aggregator.serving.naming import Naming
 from deniable_aggregator.serving.sources import Reload
 from deniable_aggregator.store import Durability, EmbeddedStore, Promise, Store, StoreError
 
@@ -204,6 +205,7 @@ class Server:
         self._health = Health()
         self._background: list[asyncio.Task[None]] = []
         self._memory = Memory()
+        self._naming = Naming()
         self._guard: Guard | None = None
         self._calls = Calls(1, Conduct(self._expel))
         self._message_bytes = 0
@@ -292,6 +294,7 @@ class Server:
         durability = Durability() if self._embedded else self._settings.durability
         self._store = Store(url, shards=self._settings.shards, durability=durability)
         await self._store.open(simulated=self._settings.simulated)
+        await self._naming.tell(self._store, self._layouts)
 
     async def _close_store(self) -> None:
         if self._store:
@@ -366,6 +369,7 @@ class Server:
                 status = HealthCheckResponse.NOT_SERVING
             for name in self._names:
                 self._health.set(name, status)
+            await self._naming.tell(self.store, self._layouts)
             await asyncio.sleep(_STORE_CHECK_SECONDS)
 
 

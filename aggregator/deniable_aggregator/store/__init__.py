@@ -17,6 +17,7 @@ from deniable_aggregator.store.errors import (
     StoreUnfit,
 )
 from deniable_aggregator.store.keys import CounterKey, EpochKey
+from deniable_aggregator.store.known import Named
 from deniable_aggregator.store.reading import Cell, Counted
 from deniable_aggregator.store.store import ID_BYTES, Arrivals, Store, StoreStatus
 
@@ -40,6 +41,7 @@ __all__ = [
     "EpochKey",
     "IntArray",
     "KeyArray",
+    "Named",
     "Promise",
     "ShardMismatch",
     "Store",

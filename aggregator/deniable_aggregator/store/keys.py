@@ -12,12 +12,15 @@ from typing import NamedTuple
 
 __all__ = [
     "DOUBTS_KEY",
+    "KNOWN_KEY",
     "SHARDS_KEY",
     "SIMULATED_KEY",
     "CounterKey",
     "EpochKey",
+    "counter_key",
     "counts_begin",
     "counts_name",
+    "counts_of_epoch",
     "increments_name",
     "seen_begin",
     "seen_name",
@@ -29,6 +32,8 @@ SIMULATED_KEY = b"deniable:simulated"
 """Where it keeps that it was begun for simulated devices."""
 DOUBTS_KEY = b"deniable:doubts"
 """Where it keeps what an operator says of epochs."""
+KNOWN_KEY = b"deniable:collections"
+"""Where it keeps which collection each digest is of."""
 
 
 class EpochKey(NamedTuple):
@@ -58,6 +63,17 @@ def seen_name(shard: int, key: EpochKey) -> bytes:
 def counts_name(shard: int, key: CounterKey) -> bytes:
     """A shard's packed counters of one column, epoch and segment."""
     return b"deniable:{%d}:counts:%016x.%d:%d:%d" % (shard, key.digest, key.column, key.epoch, key.segment)
+
+
+def counts_of_epoch(epoch: int) -> bytes:
+    """What the names of all counters of an epoch look like, of whatever collection, in whatever shard."""
+    return b"deniable:{*}:counts:*.*:%d:*" % epoch
+
+
+def counter_key(name: bytes) -> CounterKey:
+    """Whose counters have this name."""
+    digest, _, rest = name.rpartition(b":counts:")[2].partition(b".")
+    return CounterKey(int(digest, 16), *map(int, rest.split(b":")))
 
 
 @lru_cache(maxsize=1024)

@@ -29,10 +29,13 @@ from deniable_aggregator.store.keys import (
     SIMULATED_KEY,
     CounterKey,
     EpochKey,
+    counter_key,
     counts_name,
+    counts_of_epoch,
     increments_name,
     seen_name,
 )
+from deniable_aggregator.store.known import Known
 from deniable_aggregator.store.links import link_to
 from deniable_aggregator.store.reading import Cell, Counted, Reading
 from deniable_aggregator.store.servers import Places, Script, packed
@@ -97,6 +100,8 @@ class Store:
         self._reading = Reading(self._servers, shards)
         self.doubts = Doubts(self._servers)
         """What an operator says of epochs."""
+        self.known = Known(self._servers)
+        """Which collection each digest is of."""
 
     async def open(self, *, simulated: bool = False) -> None:
         """Reach the store, and agree with it about the number of shards and about what it promises.
@@ -145,6 +150,13 @@ class Store:
         """Whether it was begun for simulated devices."""
         (said,) = await self._servers.ask(SIMULATED_KEY, ("EXISTS", SIMULATED_KEY))
         return bool(said)
+
+    async def counted(self, epoch: int) -> set[CounterKey]:
+        """All counters of an epoch, of whatever collection. A server looks at all of its keys for that, and does
+        nothing else meanwhile: a tenth of a second for a few hundred thousand."""
+        await self._of_all_shards(self.fold)
+        replies = await self._servers.ask_everywhere(("KEYS", counts_of_epoch(epoch)))
+        return {counter_key(name) for (names,) in replies for name in names}
 
     async def erase(self, keys: Sequence[CounterKey]) -> int:
         """Erase counters, what waits to be folded into them included; how many keys there were."""

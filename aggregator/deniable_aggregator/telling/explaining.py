@@ -114,7 +114,7 @@ def explained(
     if metric.kind.delta:
         parts.append(_exposed(float(metric.kind.delta), fleets))
     else:
-        parts += [_mixed(metric, prior, fleets), _secret(metric, prior)]
+        parts += [_mixed(metric, prior, fleets), _secret(collection, metric, prior)]
     return Explanation(metric.name, metric.description, prior, tuple(parts))
 
 
@@ -199,7 +199,15 @@ def _time(collection: Collection, metric: Metric, year: int, prior: float) -> Pa
             "That helps whoever knows which reports are from one device; they carry no name.",
             "Were the answer remembered, all reports together would tell no more than one.",
         )
+    if collection.sample < 1:
+        steps.append(_step("the same year, as often as it is drawn", _drawn(collection, one, year), prior))
+        sentences += ("Its coin draws a device for some epochs: these rows are for one that is drawn for all.",)
     return Part("Day after day", (*sentences, *_budget(collection)), tuple(steps))
+
+
+def _drawn(collection: Collection, one: Cost, year: int) -> Spent:
+    """What the answers of a year cost a device, on average, that is drawn by its coins."""
+    return _limited(collection, [one.times(math.ceil(year * collection.sample))])
 
 
 def _households(metric: Metric, prior: float) -> Part:
@@ -269,17 +277,27 @@ def _exposed(delta: float, fleets: tuple[int, ...]) -> Part:
     return Part("What the delta could be in people", tuple(sentences), ())
 
 
-def _secret(metric: Metric, prior: float) -> Part:
-    one = _one(metric)
-    silent = sampled(one, SHARE)
-    with_dummies = min(max(dummied(mechanism, SHARE) for mechanism in metric.mechanisms), silent.epsilon)
+def _secret(collection: Collection, metric: Metric, prior: float) -> Part:
+    one, asked = _one(metric), float(collection.sample)
+    share = asked if asked < 1 else SHARE
+    who = "one device in ten" if share == SHARE else f"a part of {share:.4g} of all devices"
+    silent = sampled(one, share)
+    with_dummies = min(max(dummied(mechanism, share) for mechanism in metric.mechanisms), silent.epsilon)
     steps = (
         _step("one report, as it is", one, prior),
-        _step("one device in ten, if silence did not show", silent, prior),
-        _step("one device in ten, the others send dummies", Spent(with_dummies), prior),
+        _step(f"{who}, if silence did not show", silent, prior),
+        _step(f"{who}, the others send dummies", Spent(with_dummies), prior),
+    )
+    coin = (
+        ("A device could take part by a coin of its own, one time in ten.",)
+        if asked == 1
+        else (
+            f"A device takes part in {asked:.4g} of all epochs, by a coin of its own.",
+            "That is no privacy: a report tells as much as if all devices sent one.",
+        )
     )
     sentences = (
-        "A device could take part by a coin of its own, one time in ten.",
+        *coin,
         "Whoever sees reports sees who is silent, which undoes it.",
         "So the others would send dummies: reports that are drawn without their answer.",
         "Deniable sends none; this is what they would be worth.",

@@ -97,6 +97,9 @@ def estimate_message(found: Answer) -> pb.Estimate:
         weighted_by=found.weighted_by,
         place=place_message(found.place),
         doubts=doubt_messages(found.doubts, seconds),
+        devices=estimate.devices.value if estimate.devices else 0,
+        devices_low=estimate.devices.low if estimate.devices else 0,
+        devices_high=estimate.devices.high if estimate.devices else 0,
     )
 
 
@@ -213,6 +216,7 @@ def collection_message(collection: Collection, catalog: Catalog, simulated: bool
         segments=[pb.SegmentInfo(name=name, values=values) for name, values in collection.segments.items()],
         budget_epoch=float(collection.budget.epoch),
         budget_lifetime=float(collection.budget.lifetime or 0),
+        sample=float(collection.sample),
     )
 
 

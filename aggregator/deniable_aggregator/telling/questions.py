@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import replace
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
@@ -112,12 +111,11 @@ class Questions:
         metrics, joined = self.analyst.metrics(about, metric), len(self.analyst.catalog.joined(about))
         columns = []
         async with self._turn(asker, Price(about, metrics, asked.epochs, joined=joined, raw=True)) as turn:
-            window = await self.analyst.window(collection, asked)
-            asked = replace(asked, last_epoch=window.stop - 1)
-            doubts = await self.analyst.doubts(collection, asked)
+            of = await self.analyst.about(collection, asked)
+            versions, where = await self.analyst.versions(of), (of.window, asked.segment)
             for each in metrics:
-                own = added(await self.analyst.counters(collection, asked, each, turn))
-                counted = Counted(self.analyst.catalog.title(about), about, each, window, asked.segment, own, doubts)
+                own = added(await self.analyst.counters(of, each, versions, turn))
+                counted = Counted(self.analyst.catalog.title(about), about, each, *where, own, of.doubts())
                 columns += await _made(lambda own=counted: [*counters_message(own)], counting(each), turn)  # type: ignore[misc]
         return columns
 
@@ -126,7 +124,7 @@ class Questions:
         request = await self._both_dated(request)
         query, before = query_of(request.query), before_of(request)
         sides = await sides_of(self.analyst, request.collection, query, before)
-        return " ".join([await self.analyst.version(request.collection, own) for own in sides])
+        return " ".join([await self.analyst.state(own) for own in sides])
 
     async def version(self, collection: str, query: pb.Query, trend: int = 1) -> str:
         """What tells the answers to a query from those that the same query had before, or will have."""

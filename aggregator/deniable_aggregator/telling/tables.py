@@ -24,17 +24,18 @@ __all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain", "with_unit
 
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
-    "reports", "effective_reports", "confidence", "target", "measure", "unit", "consistent", "text", "low_text",
-    "high_text", "cut", "too_few", "raw_text", "note",
+    "reports", "effective_reports", "devices", "devices_low", "devices_high", "confidence", "target", "measure",
+    "unit", "consistent", "text", "low_text", "high_text", "cut", "too_few", "raw_text", "note",
 )  # fmt: skip
-"""Of every table; `value`, `std_error`, `consistent` and `cut` are None where they are not known, `high` is infinite
-where an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
+"""Of every table; `value`, `std_error`, `consistent` and `cut` are None where they are not known, and the numbers of
+`devices` where these are the reports; `high` is infinite where an interval has no upper end: `note` says why, and
+where a metric is answered as other versions ask it."""
 
 _WHOLE = {"reports", "before_reports", "column", "counter", "count"}
 _TIMES = {"start", "end", "before_start", "before_end"}
 _NUMBERS = {
-    "value", "low", "high", "std_error", "effective_reports", "confidence", "consistent", "cut", "before", "after",
-    "difference", "ratio", "ratio_low", "ratio_high", "p_value",
+    "value", "low", "high", "std_error", "effective_reports", "devices", "devices_low", "devices_high", "confidence",
+    "consistent", "cut", "before", "after", "difference", "ratio", "ratio_low", "ratio_high", "p_value",
 }  # fmt: skip
 
 
@@ -164,6 +165,9 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "std_error": row.std_error if row.HasField("std_error") else None,
             "reports": estimate.reports,
             "effective_reports": estimate.effective_reports,
+            "devices": estimate.devices or None,
+            "devices_low": estimate.devices_low if estimate.devices else None,
+            "devices_high": estimate.devices_high if estimate.devices else None,
             "confidence": estimate.confidence,
             "target": plain(pb.Target, estimate.target),
             "measure": plain(pb.Measure, heading.measure),

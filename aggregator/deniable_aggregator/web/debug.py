@@ -39,7 +39,7 @@ _PATIENCE = 10.0
 """Seconds that a client has to tell what it shows."""
 _SHOWING = {
     "collection": str, "digest": str, "program": str, "process": int, "start": int, "seconds": int, "segment": dict,
-    "bytes": int, "budget": float, "reports": list, "refused": dict, "mistakes": list,
+    "bytes": int, "budget": float, "sample": float, "reports": list, "refused": dict, "mistakes": list,
 }  # fmt: skip
 _REPORT = {
     "metric": str, "asked": str, "recorded": str, "answer": str, "epsilon": float, "delta": float, "conclusion": str,

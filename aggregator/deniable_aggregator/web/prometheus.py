@@ -140,6 +140,11 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
     )
     told = InfoMetricFamily("deniable_row", "What an estimate is, and how it is written.", labels=labels)
     reports = GaugeMetricFamily("deniable_reports", "Reports behind the estimates of a metric.", labels=_ABOUT)
+    devices = GaugeMetricFamily(
+        "deniable_devices",
+        "About how many devices have an answer, also where coins draw a part of them.",
+        labels=_ABOUT,
+    )
     starts = GaugeMetricFamily(
         "deniable_estimate_epoch_start_timestamp_seconds",
         "Start of the epoch that estimates are about.",
@@ -151,6 +156,7 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
     for found in answers:
         about = [catalog.title(found.collection), found.metric.name]
         reports.add_metric(about, found.estimate.reports)
+        devices.add_metric(about, found.estimate.size)
         starts.add_metric(about, found.first_epoch * found.collection.epoch_seconds)
         if not found.estimate.reports:
             continue
@@ -170,7 +176,7 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
                 for family, number in ((value, row.value), *ends):
                     family.add_metric(where, number)
                 told.add_metric(where, more)
-    yield from (value, low, high, shown, told, below, reports, starts)
+    yield from (value, low, high, shown, told, below, reports, devices, starts)
 
 
 def _curve(found: Answer) -> Iterator[tuple[str, float]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 
 from deniable._section import nearest
 from deniable.collection._files import Files
@@ -40,6 +42,8 @@ class Collection:
     """Which of the collections of its name is newer: the one with the greater number. No part of the digest."""
     identities: Mapping[str, int]
     """By a metric's name: 64 bits that are the same in all versions in which its reports mean the same."""
+    sample: Fraction = Fraction(1)
+    """The chance with which a device takes part in an epoch, by a coin of its own: a whole number of 2^-64."""
 
     @classmethod
     def load(cls, path: str | Path) -> Collection:
@@ -70,6 +74,12 @@ class Collection:
     def segment_count(self) -> int:
         """How many combinations of segment values there are."""
         return math.prod(len(values) for values in self.segments.values())
+
+    @property
+    def unsampled(self) -> Collection:
+        """The same, digest and all, for a device that takes part in every epoch: in tests, and to debug."""
+        metrics = {name: replace(metric, sample=Fraction(1)) for name, metric in self.metrics.items()}
+        return replace(self, sample=Fraction(1), metrics=MappingProxyType(metrics))
 
     def metric(self, name: str) -> Metric:
         """The metric of that name; UnknownMetricError with the nearest name where there is none."""

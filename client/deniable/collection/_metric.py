@@ -83,6 +83,8 @@ class Metric:
     """What the answer is wanted for, in words that the person counted would understand; no part of the digest."""
     owner: str = ""
     """Whom to ask about it: unless it says so itself, the collection's owner. No part of the digest."""
+    sample: Fraction = Fraction(1)
+    """The chance with which a device takes part in an epoch: its collection's."""
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:

@@ -21,6 +21,7 @@ from deniable._section import (
     a_chance,
     a_flag,
     a_limit,
+    a_number,
     a_text,
     an_epsilon,
     distinct_texts,
@@ -35,6 +36,7 @@ from deniable.epsilon import Epsilon
 from deniable.errors import Problem
 from deniable.kinds import KINDS, Kind
 from deniable.mechanisms import Mechanism
+from deniable.randomness import WORD
 
 __all__ = ["EPOCHS", "Content", "read"]
 
@@ -48,6 +50,7 @@ _MOST_COLUMNS = 1 << 16
 _RECALLED = 8
 _MOST_RECALLED = 1024
 _MOST_VERSIONS = (1 << 31) - 1
+_LEAST_PART = Fraction(1, 10**6)
 _NEVER = "never"
 """Said of a metric that is not to end, where somebody has thought about it."""
 
@@ -64,6 +67,7 @@ class Content(NamedTuple):
     digest: int
     version: int
     identities: Mapping[str, int]
+    sample: Fraction
 
 
 def read(file: str, table: dict[str, Any], files: Files, problems: list[Problem]) -> Content | None:
@@ -91,6 +95,7 @@ class _Reader:
         owner = header.take("owner", a_text)
         epoch = header.take("epoch", one_of(EPOCHS))
         version = header.take("version", whole(0, _MOST_VERSIONS), 0)
+        sample = header.take("sample", _a_part, Fraction(1))
         header.finish()
         segments = self._segments(self._root.section("segments"))
         files = self._root.section("files")
@@ -98,17 +103,20 @@ class _Reader:
             given = files.keys()
             self._bundled = {each: files.take(each, a_content) for each in given}
         self._owner = owner or ""
-        metrics = self._metrics(self._root.section("metrics"))
+        metrics = [replace(own, sample=sample or Fraction(1)) for own in self._metrics(self._root.section("metrics"))]
         for each in sorted(set(files.keys()) - self._named):
             files.wrong(each, "no metric names it")
         budget = self._budget(metrics)
         self._root.finish()
-        if self._problems or name is None or owner is None or epoch is None or version is None or budget is None:
+        if self._problems or name is None or owner is None or epoch is None:
+            return None
+        if version is None or sample is None or budget is None:
             return None
         alike = {
             "format": FORMAT,
             "epoch": EPOCHS[epoch],
             "segments": {segment: list(values) for segment, values in segments.items()},
+            **({"sample": int(sample * WORD)} if sample < 1 else {}),  # all are asked: as it has always been
         }
         everything = alike | {"name": name, "metrics": {metric.name: meaning(metric) for metric in metrics}}
         return Content(
@@ -121,6 +129,7 @@ class _Reader:
             _digest(everything),
             version,
             MappingProxyType({own.name: _identity(own, alike) for own in metrics}),
+            sample,
         )
 
     def _segments(self, section: Section) -> dict[str, tuple[str, ...]]:
@@ -290,6 +299,14 @@ def _check_name(section: Section, key: str, name: str) -> None:
         _a_name(name)
     except ValueError as error:
         section.wrong(key, str(error))
+
+
+def _a_part(value: Any) -> Fraction:
+    """The chance with which a device takes part, as a coin of 64 bits has it."""
+    part = a_number(value)
+    if not _LEAST_PART <= part <= 1:
+        raise ValueError(f"must lie between {float(_LEAST_PART):.6f} and 1, not at {value}")
+    return Fraction(round(part * WORD), WORD)
 
 
 def _a_reducer(kind: type[Kind]) -> Callable[[Any], str]:

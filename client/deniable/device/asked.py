@@ -39,6 +39,8 @@ class Asked:
     """The most delta that a device spends in one epoch."""
     lifetime_delta: float
     """The most delta that a device ever spends."""
+    sample: float = 1.0
+    """In which part of all epochs it takes part, by its coins."""
 
 
 def is_noted(connection: sqlite3.Connection, collection: Collection) -> bool:
@@ -62,6 +64,7 @@ def _text(collection: Collection) -> str:
             "lifetime": None if budget.lifetime is None else float(budget.lifetime),
             "epoch_delta": float(budget.epoch_delta),
             "lifetime_delta": float(budget.lifetime_delta),
+            **({"sample": float(collection.sample)} if collection.sample < 1 else {}),
         },
         ensure_ascii=False,
     )
@@ -87,4 +90,5 @@ def _read(said: Any) -> Asked:
         None if lifetime is None else float(lifetime),
         float(said["epoch_delta"]),
         float(said["lifetime_delta"]),
+        float(said.get("sample", 1.0)),
     )

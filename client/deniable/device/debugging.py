@@ -8,6 +8,8 @@ words:
                  recorded, and undo the sealing: what is recorded next is added to the same epoch
   place          the view's socket, a file of the account's own: no other account and no other machine is there
 
+A debug client is drawn for every epoch, and tells how often a device of its collection is.
+
 What was recorded goes to that place as it is, and nowhere else. Where a release debugs by accident nobody listens
 there: nothing leaves, nothing is spent, and the log says so at every start.
 """
@@ -23,6 +25,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
@@ -86,12 +89,14 @@ class DebugSender(Sender):
     def __init__(
         self,
         allowed: Callable[[], tuple[Consent | None, str]],
+        sample: Fraction,
         endpoint: str | None,  # noqa: ARG002
         credentials: Credentials | None,  # noqa: ARG002
         *others: Any,
     ) -> None:
         super().__init__(_where(), None, *others)
         self._allowed = allowed
+        self._sample = float(sample)
         self._program = os.path.basename((getattr(sys, "argv", None) or [""])[0]) or "python"
 
     def begin_anew(self) -> None:
@@ -184,6 +189,7 @@ class DebugSender(Sender):
             "segment": _segment(collection, segment),
             "bytes": sum(length for _, length in batches),
             "budget": float(collection.budget.epoch),
+            "sample": self._sample,
             "reports": sorted(
                 (_report(collection, recorded, entry) for entry in entries), key=lambda one: one["metric"]
             ),

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from deniable.collection import Collection, Metric, Report
-from deniable.device import asked, outbox, transcript
+from deniable.device import asked, coins, outbox, transcript
 from deniable.device.ledger import Cost, Ledger
 from deniable.device.memo import Memo
 from deniable.device.outbox import Batch
@@ -68,9 +68,16 @@ def _identity(collection: Collection, name: str) -> str:
     return f"{collection.identities[name]:016x}"
 
 
-def keep(connection: sqlite3.Connection, collection: Collection, recorded: Mapping[tuple[str, int], Any]) -> None:
-    """Merge states of (metric, epoch) into what the file has."""
+def keep(
+    connection: sqlite3.Connection, collection: Collection, recorded: Mapping[tuple[str, int], Any]
+) -> list[str]:
+    """Merge states of (metric, epoch) into what the file has; the metrics whose values are let go, as the device is
+    not drawn for their epoch."""
+    ours = sorted({epoch for _, epoch in recorded})
+    taking = {epoch: coins.takes_part(connection, collection, epoch) for epoch in ours}
     for (name, epoch), later in recorded.items():
+        if not taking[epoch]:
+            continue
         key = (collection.name, _identity(collection, name), name, epoch)
         known = connection.execute(
             "SELECT state FROM raw WHERE collection = ? AND digest = ? AND metric = ? AND epoch = ?", key
@@ -79,6 +86,7 @@ def keep(connection: sqlite3.Connection, collection: Collection, recorded: Mappi
         if known is None or known[0] != text:
             ends = (epoch + 1) * collection.epoch_seconds
             connection.execute("INSERT OR REPLACE INTO raw VALUES (?, ?, ?, ?, ?, ?)", (*key, ends, text))
+    return [name for name, epoch in recorded if not taking[epoch]]
 
 
 def _merged(metric: Metric, earlier: str, later: Any) -> Any:
@@ -99,6 +107,8 @@ def seal(
     rows = _ours(connection, collection, (_FIRST, current + everything - 1))
     sealed = []
     for epoch in dict.fromkeys(row[0] for row in rows):
+        if not coins.takes_part(connection, collection, epoch):
+            continue
         renew()
         states = {metric: state for number, metric, state in rows if number == epoch}
         answers = list(_answers(connection, collection, epoch, states, sealing.refused))

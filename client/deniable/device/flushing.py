@@ -51,4 +51,5 @@ class Flushes:
         refused, self._keeper.refused = self._keeper.refused, {}
         offered, self.offered = self.offered, False
         otherwise = lost or ["a metric has expired" if done else "it waits"]
-        return Verdict(done and not lost and not offered, [": ".join(each) for each in refused.items()], otherwise)
+        whole = done and not (lost or offered or refused)
+        return Verdict(whole, [": ".join(each) for each in refused.items()], otherwise)

@@ -18,8 +18,8 @@ from sqlite3 import Connection
 from typing import Any
 
 from deniable.collection import Collection
+from deniable.device import coins, epochs, losses, outbox, transcript
 from deniable.device import consent as consents
-from deniable.device import epochs, losses, outbox, transcript
 from deniable.device.consent import Consent
 from deniable.device.settings import Settings, leeway_of
 from deniable.device.state import BusyError, State, count
@@ -195,7 +195,8 @@ class Keeper:
         outbox.give_up(connection, collection.name, now - settings.accept_late * collection.epoch_seconds)
         if consent is Consent.WITHHELD or self.segment is None:
             return None
-        epochs.keep(connection, collection, recorded)
+        for name in epochs.keep(connection, collection, recorded):
+            self._refuse(name, coins.not_drawn(collection))
         sealing = epochs.Sealing(self.segment, self._leeway, settings.queue_limit, self._refuse)
         sealed = epochs.seal(connection, collection, now, sealing, everything=everything)
         transcript.erase_before(connection, now - settings.transcript_days * 86400)

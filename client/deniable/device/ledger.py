@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deniable.collection import EPOCHS, Collection, Metric
+from deniable.device import coins
 from deniable.device.state import get, lost, reading
 from deniable.errors import BudgetExceededError
 
@@ -203,6 +204,7 @@ def settle(connection: sqlite3.Connection, certain: float) -> None:
     which may be years ahead, but the beginning of an epoch that an aggregator has just accepted.
     """
     _add_up(connection, certain - _SETTLED_AFTER)
+    coins.settle(connection, certain - _SETTLED_AFTER)
 
 
 def forget(connection: sqlite3.Connection) -> None:

@@ -55,6 +55,8 @@ def check_forgetful(collection: Collection) -> None:
     """Refuse promises that a device that forgets with every start can not keep."""
     if broken := _lasting(collection):
         raise ValueError(f"state: name a file, or {' and '.join(broken)} would be forgotten with every start")
+    if collection.sample < 1:
+        raise ValueError("state: name a file, or each start would draw anew whether it takes part in an epoch")
     _log.info("deniable: without a state file every start spends anew, in the same epoch too")
 
 

@@ -3,8 +3,8 @@
 words:
   outlook     of one moment: what was recorded and waits for its epoch's end, when the next answer leaves, and which
               metrics would not be answered
-  unanswered  a metric that would not be answered in the epoch that lasts, with the reason: its word, its price or its
-              time; whether values were recorded for it, and which, does not matter
+  unanswered  a metric that would not be answered in the epoch that lasts, with the reason: its word, its price, its
+              time or the device's coin; whether values were recorded for it, and which, does not matter
   missing     what was given to `record` and is not stored, by the words of the health counts
 """
 
@@ -15,7 +15,7 @@ from sqlite3 import Connection
 from typing import NamedTuple
 
 from deniable.collection import Collection
-from deniable.device import epochs, outbox
+from deniable.device import coins, epochs, outbox
 from deniable.device.ledger import Ledger
 from deniable.device.memo import Memo
 from deniable.errors import BudgetExceededError
@@ -41,6 +41,8 @@ class Outlook(NamedTuple):
     """How many wait."""
     unanswered: Mapping[str, str]
     """By metric: why it would not be answered in the epoch that lasts."""
+    drawn: bool = True
+    """Whether the device may take part in the epoch that lasts: it is drawn for it, or has not looked yet."""
 
 
 UNKNOWN = Outlook((), None, 0, {})
@@ -51,6 +53,9 @@ def outlook(connection: Connection, collection: Collection, now: float) -> Outlo
     """The outlook of this moment, within a transaction of the state file, which is left as it was."""
     recorded = tuple(epochs.kept(connection, collection))
     waiting, due = outbox.waiting(connection, collection.name)
+    if coins.found(connection, collection, collection.epoch_at(now)) is False:
+        unanswered = dict.fromkeys(collection.metrics, coins.not_drawn(collection))
+        return Outlook(recorded, due, waiting, unanswered, drawn=False)
     connection.execute("SAVEPOINT outlook")
     try:
         unanswered = dict(_unanswered(connection, collection, collection.epoch_at(now)))

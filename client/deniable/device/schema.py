@@ -71,6 +71,11 @@ MIGRATIONS = (
     """
     CREATE TABLE former (question BLOB, former BLOB, PRIMARY KEY (question, former)) WITHOUT ROWID;
     """,
+    """
+    CREATE TABLE coin (
+        collection TEXT, start INTEGER, seconds INTEGER, word BLOB NOT NULL,
+        PRIMARY KEY (collection, start, seconds)) WITHOUT ROWID;
+    """,
 )
 """What makes a file of version n one of version n + 1; a file that has been shipped is never written otherwise.
 

@@ -64,7 +64,8 @@ class Status:
     """Metrics with values that wait for the end of their epoch: until then nothing leaves."""
     next_answer_at: float | None
     """From when on the next answer can leave, in seconds since 1970-01-01T00:00:00Z: when a batch that waits is due,
-    or else when the epoch of what was recorded ends; None where nothing is to leave."""
+    or else when the epoch of what was recorded ends; where the device is not drawn for an epoch, when the next one
+    ends. None where nothing is to leave."""
     last_error: str
     """Why the last try to send something failed; empty where it did not, or where there was none."""
     unanswered: Mapping[str, str]

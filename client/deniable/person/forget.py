@@ -1,9 +1,9 @@
 """`forget`: erase what the device knows of the person, and collect nothing from then on.
 
 Erased are the values of the epoch, what was not sent, what was sent, what is remembered (with the secret that would
-tell what it was), on which days what was answered, and how often what has happened. Kept are the no, and for each
-question one number: what its answers may have cost at most. Without that number an application could ask everything
-anew after every forgetting; it depends on no answer.
+tell what it was), on which days what was answered or the device was drawn, and how often what has happened. Kept are
+the no, and for each question one number: what its answers may have cost at most. Without that number an application
+could ask everything anew after every forgetting; it depends on no answer.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from deniable.device import coins, epochs, ledger, memo, state, transcript
 from deniable.device import consent as consents
-from deniable.device import epochs, ledger, memo, state, transcript
 from deniable.device.consent import Consent
 from deniable.device.state import State
 from deniable.person.device import look
@@ -42,7 +42,7 @@ def forget(path: Path) -> list[str]:
     def work(connection: sqlite3.Connection) -> None:
         consents.remember(connection, Consent.WITHHELD)
         epochs.withhold(connection)
-        for room in (transcript, memo, ledger, state):
+        for room in (transcript, memo, ledger, coins, state):
             room.forget(connection)
 
     file.run(work)

@@ -57,6 +57,8 @@ def budgets(device: Device) -> list[str]:
     for name, asked in sorted(device.asked.items()):
         who = f"{plain(name, 60)} (asked by {plain(asked.owner, 200)})"
         told += [f"{who}: {sentence}" for sentence in (_epoch(device, asked), _lifetime(device, asked)) if sentence]
+        if asked.sample < 1:
+            told.append(f"{who}: this device is asked about {asked.sample:.4g} of the time, by a coin of its own.")
     return told
 
 

@@ -303,6 +303,7 @@ class CollectionInfo(google.protobuf.message.Message):
     TITLE_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
     SIMULATED_FIELD_NUMBER: builtins.int
+    SAMPLE_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     digest: builtins.str
@@ -321,6 +322,8 @@ class CollectionInfo(google.protobuf.message.Message):
     """Which of several of one name is newer: the one with the greater number."""
     simulated: builtins.bool
     """It is kept in a store that was begun for simulated devices."""
+    sample: builtins.float
+    """The chance with which a device takes part in an epoch, by a coin of its own: 1 where all do."""
     @property
     def metrics(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MetricInfo]:
         """Its metrics, by name."""
@@ -343,8 +346,9 @@ class CollectionInfo(google.protobuf.message.Message):
         title: builtins.str = ...,
         version: builtins.int = ...,
         simulated: builtins.bool = ...,
+        sample: builtins.float = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "segments", b"segments", "simulated", b"simulated", "title", b"title", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["budget_epoch", b"budget_epoch", "budget_lifetime", b"budget_lifetime", "digest", b"digest", "epoch_seconds", b"epoch_seconds", "metrics", b"metrics", "name", b"name", "owner", b"owner", "sample", b"sample", "segments", b"segments", "simulated", b"simulated", "title", b"title", "version", b"version"]) -> None: ...
 
 global___CollectionInfo = CollectionInfo
 
@@ -523,6 +527,9 @@ class Estimate(google.protobuf.message.Message):
     WEIGHTED_BY_FIELD_NUMBER: builtins.int
     PLACE_FIELD_NUMBER: builtins.int
     DOUBTS_FIELD_NUMBER: builtins.int
+    DEVICES_FIELD_NUMBER: builtins.int
+    DEVICES_LOW_FIELD_NUMBER: builtins.int
+    DEVICES_HIGH_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -549,6 +556,14 @@ class Estimate(google.protobuf.message.Message):
     """At which looks together its intervals hold."""
     weighted_by: builtins.str
     """The segment whose shares of the population it is weighted by; empty where there is none."""
+    devices: builtins.float
+    """How many devices have an answer, drawn or not, where those that reported were drawn by coins: what totals are of.
+    Added up over the epochs of a window. 0 where all that have one report, or where just those that reported are meant.
+    """
+    devices_low: builtins.float
+    """Lower end of its interval."""
+    devices_high: builtins.float
+    """Upper end of its interval."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that the answer is about, by segment name; without any it is about all."""
@@ -594,9 +609,12 @@ class Estimate(google.protobuf.message.Message):
         weighted_by: builtins.str = ...,
         place: global___Place | None = ...,
         doubts: collections.abc.Iterable[global___Doubt] | None = ...,
+        devices: builtins.float = ...,
+        devices_low: builtins.float = ...,
+        devices_high: builtins.float = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "place", b"place", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "devices", b"devices", "devices_high", b"devices_high", "devices_low", b"devices_low", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
 

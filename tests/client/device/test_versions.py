@@ -6,6 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from support.collection_files import head, metric
@@ -107,8 +109,9 @@ def test_values_of_the_sdk_before_are_answered(tmp_path: Path) -> None:
     assert len(device.seal(6 * DAY)[5]) == 2
 
 
-def test_the_file_of_the_sdk_before_gets_a_table_more(tmp_path: Path) -> None:
-    """Nothing else in it changes, of what is kept, spent, remembered and waits: it is of the version before, and then
+@pytest.mark.parametrize(("version", "tables"), [(3, ("former", "coin")), (4, ("coin",))])
+def test_the_file_of_an_sdk_before_gets_tables_more(version: int, tables: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing else in it changes, of what is kept, spent, remembered and waits: it is of a version before, and then
     of this one."""
     device = Device(Collection.loads(FIRST), tmp_path / "device.db")
     device.answers(VALUES, range(3, 5))
@@ -116,8 +119,9 @@ def test_the_file_of_the_sdk_before_gets_a_table_more(tmp_path: Path) -> None:
     whole = device.content
     device.state.close()
     with sqlite3.connect(tmp_path / "device.db") as connection:
-        connection.execute("DROP TABLE former")
-        connection.execute("PRAGMA user_version = 3")
+        for table in tables:
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     again = Device(Collection.loads(MENDED), tmp_path / "device.db")
     assert again.content == whole

@@ -55,6 +55,20 @@ def test_the_ledger_says_what_it_cost_beside_what_it_may(tmp_path: Path, person:
     assert "crashed: It crashed today" in told
 
 
+def test_how_often_a_device_is_asked_is_told(tmp_path: Path, person: Person) -> None:
+    """Where its collection asks a part of its devices; and what its coins were is forgotten with all else."""
+    path = tmp_path / "s.db"
+    device = Device(Collection.loads(TEXT.replace(
+        'epoch = "1d"', 'epoch = "1d"\nsample = 0.5')), path)  # fmt: skip
+    device.answers(VALUES, range(FIRST, FIRST + 40))
+    assert len(rows(path, "SELECT * FROM coin")) == 40
+    device.state.close()
+    assert "this device is asked about 0.5 of the time, by a coin of its own." in person(path, "ledger").out
+    assert "asked about" not in person(answered(tmp_path / "other.db"), "ledger").out
+    assert person(path, "forget", "--yes").code == 0
+    assert rows(path, "SELECT * FROM coin") == []
+
+
 def test_a_delta_is_told_with_its_chance(tmp_path: Path, person: Person) -> None:
     """Where there is one, no ratio holds without it."""
     body = (

@@ -69,6 +69,7 @@ function showing(own) {
       own.reports.length
         ? `If the ${span} ended now, ${plural(own.reports.length, "report")} would leave together, in ${plural(own.bytes, "byte")}, for ${cost}.`
         : "Nothing would leave.",
+      own.sample < 1 ? ` A device takes part in ${number(own.sample)} of all ${span}s; here it is as if it did.` : "",
     ),
     own.mistakes.map((what) => h("p", { class: "notice bad" }, h("strong", {}, "Not taken. "), what)),
     Object.entries(own.refused).map(([metric, why]) => h("p", { class: "notice" }, h("strong", {}, "Not answered. "), `${metric}: ${why}`)),

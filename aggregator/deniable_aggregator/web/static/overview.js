@@ -61,7 +61,7 @@ export function overview(collection, title, main) {
       ? `${windowName(first, seconds)}. Intervals of ${percentOf(first.confidence)} about ${first.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}. `
       : "";
     const ranked = h("a", { href: `/changes/${title}${choices.suffix}` }, "What has changed");
-    swap(about, ranked, `. ${text}A device spends at most epsilon ${+collection.budgetEpoch.toFixed(4)} ${seconds === 3600 ? "an" : "a"} ${epochWord(seconds)}. Asked by ${collection.owner}.`);
+    swap(about, ranked, `. ${text}${collection.sample < 1 ? `A device takes part in ${+collection.sample.toFixed(6)} of all ${epochWord(seconds)}s, by a coin of its own. ` : ""}A device spends at most epsilon ${+collection.budgetEpoch.toFixed(4)} ${seconds === 3600 ? "an" : "a"} ${epochWord(seconds)}. Asked by ${collection.owner}.`);
   }
 }
 

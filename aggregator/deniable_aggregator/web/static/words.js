@@ -61,7 +61,8 @@ export function noneNotice() {
 // How many reports, and how many they are worth.
 export function reportsLine(estimate) {
   const worth = Math.round(estimate.effectiveReports);
-  const reports = plural(estimate.reports, "report");
+  const all = estimate.devices ? `, drawn from about ${count(Math.round(estimate.devices))} answers (${count(Math.round(estimate.devicesLow))} to ${count(Math.round(estimate.devicesHigh))})` : "";
+  const reports = `${plural(estimate.reports, "report")}${all}`;
   if (!worth || worth >= Number(estimate.reports) * 0.99) return reports;
   return `${reports}, worth about ${count(worth)} from different devices`;
 }
