@@ -15,7 +15,7 @@ CASES = {case.name: case for case in cases("1") if case.fleet.name == "uniform"}
 
 
 @pytest.mark.parametrize(
-    ("name", "pairs"), [("boolean", 200), ("category of 5", 200), ("number", 200), ("distribution of 4", 60)]
+    ("name", "pairs"), [("boolean", 120), ("category of 5", 120), ("number", 120), ("distribution of 4", 40)]
 )
 def test_changes_are_seen_as_often_as_is_said(name: str, pairs: int) -> None:
     """Whether or not it is said that the devices are others: 80% to two points, and another five standard errors for
