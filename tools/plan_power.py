@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 from tools.fleets import Case, cases
 from tools.width_accuracy import fleet_of
 
-from deniable.kinds import Quantity
-from deniable.payload import Symbol
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, compared
 from deniable_aggregator.answers import RowId, truth
 from deniable_aggregator.planning.population import Population
 from deniable_aggregator.planning.power import Seen, seen
-from deniable_aggregator.planning.simulate import encodings, simulate
+from deniable_aggregator.planning.simulate import simulate, symbols
 
 __all__ = ["PAGE", "ROWS", "Found", "found"]
 
@@ -84,17 +82,12 @@ def found(case: Case, where: RowId, devices: int, pairs: int, seed: int = 7) -> 
 
 
 def _draw(case: Case, chances: _Floats) -> _Draw:
-    """Counters of fleets that have each value with some chance: by the twins; of quantities, of which each value is
-    encoded in its own way, by the channel itself, where a report is one symbol."""
+    """Counters of fleets that have each value with some chance: where reports are symbols from the channel itself, as
+    often as each comes out; else by the twins."""
     metric, values = case.metric, [case.metric.kind.check(value) for value in case.fleet.values]
-    mechanism = metric.columns[0].mechanism
-    if isinstance(metric.kind, Quantity) and isinstance(mechanism.shape, Symbol):
-        sent = np.zeros(mechanism.shape.size)
-        for value, chance in zip(values, chances.tolist(), strict=True):
-            for (_, chosen), share in (encodings(metric, value) or {}).items():
-                row = [float(mechanism.probability(payload, chosen)) for payload in mechanism.payloads()]
-                sent += chance * share * np.array(row)
-        return lambda devices, generator: [generator.multinomial(devices, sent / sent.sum())]
+    sent = symbols(metric, list(zip(values, chances.tolist(), strict=True)))
+    if sent is not None:
+        return sent.counters
 
     def drawn(devices: int, generator: np.random.Generator) -> list[NDArray[np.int64]]:
         places = np.repeat(np.arange(len(values)), generator.multinomial(devices, chances))

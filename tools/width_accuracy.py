@@ -23,9 +23,9 @@ import numpy as np
 from tools.fleets import Case, cases
 
 from deniable_aggregator.answers import CANDIDATES, RowId, answer
-from deniable_aggregator.planning.population import Population
+from deniable_aggregator.planning.population import Fleet, Shares
 from deniable_aggregator.planning.simulate import simulate
-from deniable_aggregator.planning.widths import Fleet, Width, half_of, widths
+from deniable_aggregator.planning.widths import Width, half_of, widths
 
 __all__ = ["PAGE", "Off", "fleet_of", "halves", "off"]
 
@@ -36,6 +36,8 @@ DEVICES = (1_000, 100_000)
 _FEWEST, _MOST, _SURE = 8, 1_024, 0.004
 _SIMULATED = 10_000_000
 """So many devices are simulated for a line, at the most."""
+_SAME = 64
+"""So many fleets, where a row came out the same in each: other answers may be rare. A quantile has whole buckets."""
 _WORDS = 32
 """Fleets of texts, which take a second each: what is frequent is looked for."""
 
@@ -52,13 +54,7 @@ class Off(NamedTuple):
 
 def fleet_of(case: Case) -> Fleet:
     """Its devices."""
-    chances = np.array(case.fleet.devices, dtype=np.float64)
-    values = [case.metric.kind.check(value) for value in case.fleet.values]
-
-    def drawn(devices: int, generator: np.random.Generator) -> Population:
-        return Population(values, generator.choice(len(values), p=chances / chances.sum(), size=devices))
-
-    return drawn
+    return Shares.of([case.metric.kind.check(value) for value in case.fleet.values], case.fleet.devices)
 
 
 def halves(case: Case, devices: int, generator: np.random.Generator) -> Iterator[dict[RowId, float]]:
@@ -81,7 +77,8 @@ def off(case: Case, devices: int, most: int = _MOST, seed: int = 7) -> list[Off]
         rows = [each for each in expected if all(each.where in told for told in seen)]
         every = np.array([[told[each.where] for each in rows] for told in seen])
         means, errors = every.mean(axis=0), every.std(axis=0, ddof=1) / math.sqrt(len(seen))
-        if len(seen) >= most or (errors <= _SURE * means).all():
+        same = len(seen) < _SAME and not errors.all()
+        if len(seen) >= most or ((errors <= _SURE * means).all() and not same):
             parts = zip(rows, means.tolist(), errors.tolist(), strict=True)
             return [Off(each.where, each.half / mean - 1, error / mean) for each, mean, error in parts]
 

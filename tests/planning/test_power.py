@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tools.fleets import cases
-from tools.plan_power import ROWS, found
+from tools.plan_power import PAGE, ROWS, found
 
 from deniable_aggregator.answers import Measure
 from deniable_aggregator.planning.power import POWER, seen
@@ -15,7 +15,7 @@ CASES = {case.name: case for case in cases("1") if case.fleet.name == "uniform"}
 
 
 @pytest.mark.parametrize(
-    ("name", "pairs"), [("boolean", 200), ("category of 5", 200), ("number", 200), ("distribution of 4", 60)]
+    ("name", "pairs"), [("boolean", 120), ("category of 5", 120), ("number", 120), ("distribution of 4", 40)]
 )
 def test_changes_are_seen_as_often_as_is_said(name: str, pairs: int) -> None:
     """Whether or not it is said that the devices are others: 80% to two points, and another five standard errors for
@@ -52,3 +52,11 @@ def test_four_times_as_many_devices_see_half_of_it() -> None:
     assert shares
     for where in shares:
         assert many[where].change == pytest.approx(few[where].change / 2, rel=0.05), where
+
+
+def test_the_page_has_what_was_measured() -> None:
+    """Of four kinds at least, for a thousand devices and for a hundred thousand."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name in ("boolean", "category of 5", "number", "distribution of 4"):
+        for devices in ("1,000", "100,000"):
+            assert f"\n| 1 | {name} | {devices} |" in text, (name, devices)

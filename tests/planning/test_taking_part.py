@@ -94,7 +94,7 @@ def test_the_widths_of_totals_are_those_that_come_out(name: str) -> None:
     own = asked.metrics[name]
     halves = []
     for _ in range(40):
-        fleet = taking_part(asked, {name: evenly(own, devices, generator)}, generator)[name]
+        fleet = taking_part(asked, {name: evenly(own)(devices, generator)}, generator)[name]
         row = answer(own, simulate(own, fleet, generator)).rows[1]
         halves.append((row.high - row.low) / 2)
     (told_before,) = [each.half for each in widths(own, devices) if each.where.key == "total"]

@@ -14,7 +14,8 @@ from deniable import Collection
 from deniable_aggregator.commands._command import Parser, UsageError, positive
 
 if TYPE_CHECKING:
-    from deniable_aggregator.planning.widths import Fleet, Width
+    from deniable_aggregator.planning.population import Fleet
+    from deniable_aggregator.planning.widths import Width
 
 __all__ = ["Expected", "add_fleet", "expected", "fleets", "half", "plain", "told"]
 

@@ -12,7 +12,8 @@ from deniable_aggregator.commands._command import UsageError, command, part
 if TYPE_CHECKING:
     from deniable_aggregator.planning.needed import Needed
     from deniable_aggregator.planning.plan import Plan, Question, Turned
-    from deniable_aggregator.planning.widths import Fleet, Width
+    from deniable_aggregator.planning.population import Fleet
+    from deniable_aggregator.planning.widths import Width
     from deniable_aggregator.telling.plots import Panel
 
 __all__ = ["add"]

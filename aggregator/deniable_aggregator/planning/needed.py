@@ -21,7 +21,8 @@ from typing import NamedTuple
 from deniable import Collection, Metric
 from deniable.epsilon import LIMIT, Epsilon
 from deniable_aggregator.planning.otherwise import otherwise
-from deniable_aggregator.planning.widths import Fleet, part_of, widths
+from deniable_aggregator.planning.population import Fleet
+from deniable_aggregator.planning.widths import part_of, widths
 
 __all__ = ["MOST_DEVICES", "Needed", "devices_for", "epsilon_for", "part_at"]
 

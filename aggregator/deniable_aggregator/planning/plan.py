@@ -27,8 +27,9 @@ from deniable_aggregator.planning.needed import (
 )
 from deniable_aggregator.planning.noise import white
 from deniable_aggregator.planning.otherwise import otherwise
+from deniable_aggregator.planning.population import Fleet
 from deniable_aggregator.planning.power import Seen, seen
-from deniable_aggregator.planning.widths import Fleet, Width, widths, worst
+from deniable_aggregator.planning.widths import Width, widths, worst
 
 __all__ = ["DEVICES", "EPSILONS", "Asked", "Curve", "Plan", "Question", "Turned", "curves", "plan", "turned"]
 

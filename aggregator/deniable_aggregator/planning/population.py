@@ -7,7 +7,9 @@ words:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -19,7 +21,7 @@ from deniable.kinds import Category, Distribution, Kind, Ordinal, Quantity, Set,
 from deniable.randomness import WORD
 from deniable_aggregator.planning import twins
 
-__all__ = ["Population", "evenly", "spread", "taking_part", "with_fed"]
+__all__ = ["Fleet", "Population", "Shares", "evenly", "spread", "taking_part", "with_fed"]
 
 _SPREAD = 512
 """So many values are spread at the most."""
@@ -83,6 +85,35 @@ class Population(Sequence[Any]):
         return (self.values[place] for place in self.places.tolist())
 
 
+Fleet = Callable[[int, np.random.Generator], Population]
+"""What so many devices have; `Shares`, where it is known how often each value occurs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """A fleet of any number of devices, each of which has one of some values by chance."""
+
+    values: Sequence[Any]
+    """What occurs."""
+    chances: Sequence[float]
+    """How often each does; they add up to 1."""
+
+    @classmethod
+    def of(cls, values: Sequence[Any], weights: Sequence[float]) -> Shares:
+        """By weights, which need not add up to anything."""
+        chances = np.asarray(weights, dtype=np.float64)
+        return cls(values, (chances / math.fsum(chances.tolist())).tolist())
+
+    def __call__(self, devices: int, generator: np.random.Generator) -> Population:
+        """So many devices, drawn."""
+        return Population(self.values, generator.choice(len(self.values), size=devices, p=self.chances))
+
+    def exactly(self, devices: int) -> Population:
+        """So many devices, of which as many have each value as is to be expected, but for less than one."""
+        ends = np.rint(np.cumsum(self.chances) * devices).astype(np.int64)
+        return Population(self.values, np.repeat(np.arange(len(self.values)), np.diff(ends, prepend=0)))
+
+
 def with_fed(collection: Collection, values: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
     """What every device would answer to every metric: where it is fed, what the device has for its sources, if it has
     something for all of them."""
@@ -106,12 +137,19 @@ def taking_part(
     return {name: each.only(own) for name, each in every.items()}
 
 
-def evenly(metric: Metric, devices: int, generator: np.random.Generator) -> Population:
-    """So many devices, each with one of the values that are spread; of a metric that is fed, of each source."""
-    if metric.sources:
-        return Population.together({source.name: evenly(source, devices, generator) for source in metric.sources})
-    values = [metric.kind.check(value) for value in spread(metric)]
-    return Population(values, generator.integers(len(values), size=devices))
+def evenly(metric: Metric) -> Fleet:
+    """Devices that each have one of the values that are spread; of a metric that is fed, of each source."""
+    if not metric.sources:
+        values = [metric.kind.check(value) for value in spread(metric)]
+        return Shares.of(values, [1.0] * len(values))
+    parts = {source.name: evenly(source) for source in metric.sources}
+    every = [part.values for part in parts.values() if isinstance(part, Shares)]
+    if math.prod(map(len, every)) <= _SPREAD:
+        together = [dict(zip(parts, value, strict=True)) for value in itertools.product(*every)]
+        return Shares.of(together, [1.0] * len(together))
+    return lambda devices, generator: Population.together(
+        {name: part(devices, generator) for name, part in parts.items()}
+    )
 
 
 def spread(metric: Metric) -> list[Any]:

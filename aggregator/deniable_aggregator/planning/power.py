@@ -31,16 +31,16 @@ from deniable.payload import Integer
 from deniable_aggregator.analysis.sides import Side, quantile, side
 from deniable_aggregator.answers import Measure, RowId, Target, truth
 from deniable_aggregator.estimators import Frequencies, Means, frequencies, means
-from deniable_aggregator.planning.population import evenly
+from deniable_aggregator.planning.population import Fleet, evenly
 from deniable_aggregator.planning.simulate import simulate
-from deniable_aggregator.planning.widths import MOST, MOST_VECTORS, Fleet
+from deniable_aggregator.planning.widths import MOST, MOST_VECTORS, looked_at
 
 __all__ = ["POWER", "Seen", "seen"]
 
 POWER = 0.8
 """How often a change is seen that is called seen."""
 _CONFIDENCE = 0.95
-_DRAWN, _ROUNDS, _LOOKED_AT = 8, 30, 200_000
+_DRAWN, _ROUNDS = 8, 30
 _COUNTED = (Boolean, Category, Flags, Set)
 """Kinds each of whose shares is counted by its own reports."""
 _Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ def seen(metric: Metric, devices: int, fleet: Fleet | None = None) -> dict[RowId
     """Of every row that a comparison tells and that every answer has; totals change with the number of reports. Where
     a part of the devices is asked, of as many as that is."""
     generator, devices = np.random.default_rng(devices), max(round(devices * metric.sample), 1)
-    drawn = fleet or (lambda count, own: evenly(metric, count, own))
+    drawn = fleet or evenly(metric)
     many = min(devices, MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
     every = [_reaches(metric, drawn, many, generator) for _ in range(_DRAWN)]
     rows = [where for where in every[0] if all(where in each for each in every)]
@@ -79,7 +79,7 @@ def seen(metric: Metric, devices: int, fleet: Fleet | None = None) -> dict[RowId
     counted = _counted_by(metric)
     if counted is None:
         return {where: _alike(own) for where, own in found.items()}
-    known, (start, end) = truth(metric, drawn(_LOOKED_AT, generator)), _ends(metric)
+    known, (start, end) = truth(metric, looked_at(drawn, devices)), _ends(metric)
     asked = replace(counted, reports=max(devices // len(metric.columns), 1))
     told = {}
     for where, own in found.items():

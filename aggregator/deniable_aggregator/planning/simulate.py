@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,18 +19,21 @@ from numpy.typing import NDArray
 
 from deniable import Column, Metric
 from deniable.kinds import Set
-from deniable.payload import PAYLOAD_BITS
+from deniable.mechanisms import Mechanism
+from deniable.payload import PAYLOAD_BITS, Symbol
 from deniable.randomness import WORD
 from deniable_aggregator.analysis.offline import added
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.population import Population
 
-__all__ = ["Sent", "encodings", "outcomes", "randomized", "simulate"]
+__all__ = ["Sent", "Symbols", "encodings", "outcomes", "randomized", "simulate", "symbols"]
 
 _Devices = NDArray[np.int64]
 _Input = tuple[int, int]
 """The place of a column, and its mechanism's input."""
 _DRAWN = 1 << 12
+_SYMBOLS = 1 << 10
+"""So many symbols are few: as many as a quantity has at the largest epsilon."""
 
 
 class Sent(NamedTuple):
@@ -53,6 +57,19 @@ class Sent(NamedTuple):
         """The wide rows, of a wide column that goes by some number."""
         width, packed = self.payloads.shape[1], self.payloads.tobytes()
         return [(number, packed[start : start + width]) for start in range(0, len(packed), width)]
+
+
+class Symbols(NamedTuple):
+    """What devices send, where each report is one of a few symbols."""
+
+    chances: NDArray[np.float64]
+    """Of every symbol of every column, one column after another."""
+    cuts: tuple[int, ...]
+    """Where columns end, but for the last."""
+
+    def counters(self, devices: int, generator: np.random.Generator) -> list[NDArray[np.int64]]:
+        """As any number of devices make them that have values independently."""
+        return np.split(generator.multinomial(devices, self.chances), self.cuts)
 
 
 def simulate(metric: Metric, values: Sequence[Any], generator: np.random.Generator) -> list[NDArray[np.int64]]:
@@ -153,6 +170,29 @@ def encodings(metric: Metric, value: Any) -> dict[_Input, float] | None:
     for (first, outcome), (end, _) in itertools.pairwise([*found, (WORD, (0, 0))]):
         shares[outcome] += (end - first) / WORD
     return dict(shares)
+
+
+def symbols(metric: Metric, values: Sequence[tuple[Any, float]]) -> Symbols | None:
+    """How often every symbol of every column is sent, by checked values and how often each occurs. None where reports
+    are no symbols, where these are many, or where several words decide what a value is encoded as."""
+    sizes = [column.shape.counters for column in metric.columns]
+    if not all(isinstance(column.shape, Symbol) for column in metric.columns) or sum(sizes) > _SYMBOLS:
+        return None
+    chances, begins = np.zeros(sum(sizes)), np.cumsum([0, *sizes])
+    for value, often in values:
+        encoded = encodings(metric, value)
+        if encoded is None:
+            return None
+        for (place, chosen), share in encoded.items():
+            mechanism = metric.columns[place].mechanism
+            chances[begins[place] : begins[place + 1]] += often * share * np.array(_row(mechanism, chosen))
+    return Symbols(chances / chances.sum(), tuple(begins[1:-1].tolist()))
+
+
+@lru_cache(maxsize=1024)
+def _row(mechanism: Mechanism, chosen: int) -> tuple[float, ...]:
+    """The chance of every symbol, for one input."""
+    return tuple(float(mechanism.probability(payload, chosen)) for payload in mechanism.payloads())
 
 
 def _steps(

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from deniable import Collection, InvalidValueError
-from deniable_aggregator.planning.population import Population
+from deniable_aggregator.planning.population import Fleet, Population, Shares
 
 __all__ = ["Truth", "TruthError"]
 
@@ -77,8 +77,10 @@ class Truth:
                 return [value[name] for value in values], weights
         return None
 
-    def fleet(self, name: str) -> Callable[[int, np.random.Generator], Population]:
+    def fleet(self, name: str) -> Fleet:
         """What any number of devices would answer to one metric."""
+        if found := self.of(name):
+            return Shares.of(*found)
         return lambda devices, generator: self.draw(devices, generator)[name]
 
     def draw(self, devices: int, generator: np.random.Generator) -> dict[str, Population]:

@@ -7,8 +7,9 @@ words:
              answer's half, less what it would be by its own estimate, and what is usual instead, varies far less
   exact      from the channel's own chances, for any number of devices: where reports name answers or outputs
   asked      where a collection asks a part of its devices: those that are expected to take part, and so the reports
-  simulated  from fleets that the twins draw, as many as tell each half to a hundredth: all else. Of more than `MOST`
-             devices the noise is made smaller by the root of how many times more there are
+  simulated  from answers that are drawn, as many as tell each half to a hundredth: all else. Where reports are of a
+             few symbols, these are drawn as any number of devices send them; else fleets are, by the twins. Of more
+             than `MOST` devices the noise is made smaller by the root of how many times more there are
 
 A kind that is not exact is simulated: there is none without widths.
 """
@@ -19,7 +20,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -41,7 +42,6 @@ from deniable.kinds import (
     Text,
     Vector,
 )
-from deniable.mechanisms import Mechanism
 from deniable.payload import Integer
 from deniable_aggregator.answers import (
     CANDIDATES,
@@ -59,19 +59,19 @@ from deniable_aggregator.answers import (
 from deniable_aggregator.answers.text import LONG
 from deniable_aggregator.estimators import Frequencies, Means, Target, drawn, frequencies, means, ranks
 from deniable_aggregator.estimators._special import bdtr
-from deniable_aggregator.planning.population import Population, evenly, spread
-from deniable_aggregator.planning.simulate import encodings, simulate
+from deniable_aggregator.planning.population import Fleet, Population, Shares, evenly, spread
+from deniable_aggregator.planning.simulate import Symbols, simulate, symbols
 
-__all__ = ["MOST", "MOST_VECTORS", "Fleet", "Width", "half_of", "part_of", "widths", "worst"]
+__all__ = ["MOST", "MOST_VECTORS", "Width", "half_of", "looked_at", "part_of", "widths", "worst"]
 
-Fleet = Callable[[int, np.random.Generator], Population]
-"""What so many devices have."""
 MOST = 100_000
 """Devices of a simulated fleet,"""
 MOST_VECTORS = 5_000
 """and of one that answers vectors: the halves of all entries are known from few."""
 _FEWEST, _ANSWERS, _SURE = 8, 200, 0.01
 """So many answers are drawn at the least, and at the most unless said: until each half is known to such a part."""
+_MORE, _FEW_VALUES = 4, 512
+"""So many times as many answers, where no device is drawn for them: where reports are symbols of so few values."""
 _SAME = 64
 """So many answers, where a half came out the same each time: others may be rare. A quantile has whole buckets."""
 _SIMULATED = 4_000_000
@@ -104,10 +104,18 @@ def widths(
     """Of each row of the answer that so many devices make, which all have one; p-values have none, nor have rows that
     not every answer has. Of few devices more `answers` tell better what is not exact."""
     asked, exact = _Asked(max(round(devices * metric.sample), 1), confidence, answers), _EXACT.get(type(metric.kind))
+    has = fleet or evenly(metric)
     if exact is None or isinstance(metric.columns[0].shape, Integer):
-        return _simulated(metric, asked, fleet or (lambda count, generator: evenly(metric, count, generator)))
-    values = list(fleet(_LOOKED_AT, np.random.default_rng(devices))) if fleet else spread(metric)
+        return _simulated(metric, asked, has)
+    values = spread(metric) if fleet is None else list(looked_at(has, devices))
     return exact(metric, asked, values)
+
+
+def looked_at(fleet: Fleet, seed: int) -> Population:
+    """Devices that say what a fleet has: exactly, where it is known how often each value occurs."""
+    if isinstance(fleet, Shares):
+        return fleet.exactly(_LOOKED_AT)
+    return fleet(_LOOKED_AT, np.random.default_rng(seed))
 
 
 class _Asked(NamedTuple):
@@ -190,13 +198,9 @@ def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     assert isinstance(kind, Quantity)
     found = means(mechanism, _nothing(metric))
     if isinstance(found, Means):
-        sent = np.zeros(mechanism.shape.counters)
-        for value, often in Counter(values).items():
-            encoded = encodings(metric, kind.check(value))
-            assert encoded is not None  # one word says between which inputs a quantity lies
-            for (_, chosen), share in encoded.items():
-                sent += often * share * np.array(_row(mechanism, chosen))
-        return _of_outputs(metric, asked, values, sent)
+        sent = symbols(metric, [(kind.check(value), often) for value, often in Counter(values).items()])
+        assert sent is not None  # outputs are few, and one word says between which inputs a quantity lies
+        return _of_symbols(metric, asked, truth(metric, values), sent)
     start, end = kind.ends
     share = float(np.mean(np.clip(values, start, end)) - start) / (end - start)
     half = (end - start) * _counted(found.frequencies, asked.devices, share, asked.confidence)
@@ -207,30 +211,26 @@ def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     return [Width(RowId(own.name, own.name), own, known, (end - start) * scale) for own, scale, known in scales]
 
 
-@lru_cache(maxsize=1024)
-def _row(mechanism: Mechanism, chosen: int) -> tuple[float, ...]:
-    """The chance of every output, for one input."""
-    return tuple(float(mechanism.probability(payload, chosen)) for payload in mechanism.payloads())
-
-
 def _of_ranks(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
     """By how often each place is named."""
     known = truth(metric, values)
     shares = np.array([known[RowId(headings(metric)[0].name, value)] for value in metric.kind.names(0)])
     sent = shares @ ranks(metric.columns[0].mechanism, _nothing(metric)).channel
-    return _of_outputs(metric, asked, values, sent)
+    return _of_symbols(metric, asked, known, Symbols(sent / sent.sum(), ()))
 
 
-def _of_outputs(metric: Metric, asked: _Asked, values: Sequence[Any], sent: NDArray[np.float64]) -> list[Width]:
-    """From counters that are drawn as any number of devices make them, by how likely each output is."""
-    generator, known = np.random.default_rng(asked.devices), truth(metric, values)
+def _of_symbols(
+    metric: Metric, asked: _Asked, known: Mapping[RowId, float], sent: Symbols, more: int = 1
+) -> list[Width]:
+    """From counters that are drawn as any number of devices make them, by how likely each symbol is."""
+    generator = np.random.default_rng(asked.devices)
 
     def drawn() -> Iterator[list[Width]]:
         while True:
-            counters = generator.multinomial(asked.devices, sent / sent.sum())
-            yield list(_as_of(metric, asked.devices, answer(metric, [counters], asked.confidence), known))
+            found = answer(metric, sent.counters(asked.devices, generator), asked.confidence)
+            yield list(_as_of(metric, asked.devices, found, known))
 
-    return _averaged(drawn(), asked.answers)
+    return _averaged(drawn(), more * asked.answers, _SAME if more > 1 else _FEWEST)
 
 
 _EXACT: dict[type[Kind], Callable[[Metric, _Asked, Sequence[Any]], list[Width]]] = {
@@ -245,8 +245,13 @@ _EXACT: dict[type[Kind], Callable[[Metric, _Asked, Sequence[Any]], list[Width]]]
 def _simulated(metric: Metric, asked: _Asked, fleet: Fleet) -> list[Width]:
     """From the answers of fleets that the twins draw."""
     generator = np.random.default_rng(asked.devices)
+    known = truth(metric, looked_at(fleet, asked.devices))
+    if isinstance(fleet, Shares) and len(fleet.values) <= _FEW_VALUES:
+        values = [metric.kind.check(value) for value in fleet.values]
+        sent = symbols(metric, list(zip(values, fleet.chances, strict=True)))
+        if sent is not None:
+            return _of_symbols(metric, asked, known, sent, _MORE)
     many = min(asked.devices, MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
-    known = truth(metric, fleet(_LOOKED_AT, generator))
 
     def drawn() -> Iterator[list[Width]]:
         while True:
@@ -278,10 +283,11 @@ def _cut(values: NDArray[np.float64], reach: float, possible: tuple[float, float
     return float((np.clip(values + reach, *possible) - np.clip(values - reach, *possible)).mean()) / 2
 
 
-def _averaged(drawn: Iterator[list[Width]], most: int) -> list[Width]:
-    """The rows that all answers have, with their halves on average: of as many answers as tell them."""
+def _averaged(drawn: Iterator[list[Width]], most: int, fewest: int = _FEWEST) -> list[Width]:
+    """The rows that all answers have, with their halves on average: of as many answers as tell them. Of few answers
+    chance can make halves look alike that are not: where they cost little, more are the fewest."""
     every: list[dict[RowId, Width]] = []
-    while len(every) < _FEWEST or (len(every) < most and not _are_known(every)):
+    while len(every) < min(fewest, max(most, _FEWEST)) or (len(every) < most and not _are_known(every)):
         every.append({own.where: own for own in next(drawn)})
     return [
         own._replace(half=math.fsum(each[own.where].half for each in every) / len(every))
