@@ -30,7 +30,7 @@ import grpc
 from deniable_aggregator.ingest import NAME
 from deniable_aggregator.ingest.ending import refuse as refuse_call
 from deniable_aggregator.ingest.refusal import Refusal
-from deniable_aggregator.serving.certificates import Certificates
+from deniable_aggregator.serving.certificates import Certificates, content
 
 __all__ = ["Access"]
 
@@ -109,8 +109,9 @@ class _Guard(grpc.aio.ServerInterceptor):
     def __init__(self, file: Path) -> None:
         self._file = file
         self._tokens = _read(file)
-        self._state = file.stat().st_mtime_ns
+        self._state = _state(file)
         self._looked = time.monotonic()
+        self._trouble = ""
 
     async def intercept_service(
         self,
@@ -143,18 +144,28 @@ class _Guard(grpc.aio.ServerInterceptor):
             return
         self._looked = now
         try:
-            state = self._file.stat().st_mtime_ns
-            if state != self._state:
-                self._state = state
+            if (state := _state(self._file)) != self._state:
                 self._tokens = _read(self._file)
+                self._state, self._trouble = state, ""
         except OSError as error:
-            _LOG.error("who is let in stays as it is: %s", error)
+            if str(error) != self._trouble:  # said once; it is looked at again, as it may be mended unseen
+                self._trouble = str(error)
+                _LOG.error("who is let in stays as it is: %s", error)
+
+
+def _state(file: Path) -> tuple[int, int, int]:
+    found = file.stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _read(file: Path) -> dict[bytes, set[str]]:
     """The scopes of every known token, by its hash; an OSError names a line that is none."""
     tokens: dict[bytes, set[str]] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        lines = content(file).decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise OSError(f"{file}: is not UTF-8: {error.reason}") from error
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
         found = _LINE.fullmatch(line.strip())

@@ -6,13 +6,17 @@ words:
 
 Whoever renews a certificate replaces its files, and tells nobody: they are looked at when somebody connects, once a
 second at the most. Connections that are there go on. A set that does not go together, as between the replacing of
-one file and of the other, changes nothing, and is said in the log.
+one file and of the other, changes nothing, and is said in the log. It is looked at again until it does: what is wrong
+with it may be mended without its files being touched. Threads of gRPC's wait for what is read here, all that shake
+hands behind it: what could keep its reader waiting, such as a pipe, is not read.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import ssl
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -21,10 +25,24 @@ from typing import cast
 
 import grpc
 
-__all__ = ["Certificates"]
+__all__ = ["Certificates", "content"]
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
+_MOST_BYTES = 1 << 20
+_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def content(file: Path) -> bytes:
+    """What a short file says; an OSError for a pipe, a device, a directory, and whatever has no end."""
+    descriptor = os.open(file, _OPEN)
+    with open(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{file} is not a file")
+        found = opened.read(_MOST_BYTES + 1)
+    if len(found) > _MOST_BYTES:
+        raise OSError(f"{file} is longer than the {_MOST_BYTES} bytes that it can have")
+    return found
 
 
 class Certificates:
@@ -58,8 +76,8 @@ class Certificates:
             self._looked = now
             if (state := self._states()) == self._state:
                 return None
-            self._state, self._trouble = state, ""
             found = self._read()
+            self._state, self._trouble = state, ""
             _LOG.info("the certificate has been renewed: %s", self._certificate)
             return found
         except OSError as error:
@@ -72,10 +90,13 @@ class Certificates:
 
     def _states(self) -> tuple[tuple[int, int, int], ...]:
         """By what changed files are told, also where links lead to others."""
-        files = (self._certificate, self._key, *([self._client_ca] if self._client_ca else []))
-        return tuple((at.st_ino, at.st_mtime_ns, at.st_size) for at in (file.stat() for file in files))
+        return tuple((at.st_ino, at.st_mtime_ns, at.st_size) for at in (file.stat() for file in self._files()))
+
+    def _files(self) -> tuple[Path, ...]:
+        return (self._certificate, self._key, *([self._client_ca] if self._client_ca else []))
 
     def _read(self) -> grpc.ServerCertificateConfiguration:
+        found = [content(file) for file in self._files()]
         checked = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             checked.load_cert_chain(self._certificate, self._key, password=_no_password)
@@ -83,9 +104,10 @@ class Certificates:
                 checked.load_verify_locations(self._client_ca)
         except ssl.SSLError as error:
             raise OSError(f"{self._certificate} and {self._key}: {_said(error)}") from error
-        pair = (self._key.read_bytes(), self._certificate.read_bytes())
-        roots = self._client_ca.read_bytes() if self._client_ca else None
-        return grpc.ssl_server_certificate_configuration([pair], roots)
+        if found != [content(file) for file in self._files()]:  # what was checked is what is shown
+            raise OSError(f"{self._certificate} and {self._key}: are being replaced")
+        chain, key, *roots = found
+        return grpc.ssl_server_certificate_configuration([(key, chain)], roots[0] if roots else None)
 
 
 def _no_password() -> str:
