@@ -25,6 +25,8 @@ __all__ = ["FILE", "Setting", "said_elsewhere", "settings"]
 
 FILE = "config"
 """The setting that says where the file is; no file says it."""
+_ADDRESS = "URL"
+"""What takes the address of a store."""
 _YES, _NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
@@ -130,7 +132,7 @@ def _file(words: Sequence[str]) -> str | None:
 def _said_in(file: Path, known: Mapping[str, Setting]) -> dict[str, Any]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also integers and brackets by the thousand
         raise UsageError(f"{file}: is no TOML: {error}") from error
     names = known.keys() - {FILE}
     for name in table:
@@ -157,7 +159,7 @@ def _checked(own: Setting, value: Any, where: str) -> Any:
         return _switch(value, where)
     if own.several:
         if not (isinstance(value, list) and value):
-            raise UsageError(f"{where}: takes a list, such as [{_example(own)}], not {value!r}")
+            raise UsageError(f"{where}: takes a list, such as [{_example(own)}], not {_shown(own, value)}")
         return [_text(own, each, where) for each in value]
     return _text(own, value, where)
 
@@ -172,13 +174,18 @@ def _switch(value: Any, where: str) -> bool:
 
 def _text(own: Setting, value: Any, where: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"{where}: takes one value, not {value!r}")
+        raise UsageError(f"{where}: takes one value, not {_shown(own, value)}")
     check: Any = own.action.type or str
     try:
         check(str(value))
     except (argparse.ArgumentTypeError, ValueError) as error:
         raise UsageError(f"{where}: {error}") from error
     return str(value)
+
+
+def _shown(own: Setting, value: Any) -> str:
+    """What was said instead; of an address, which may have a password, what sort of value it is."""
+    return f"a {type(value).__name__}" if own.action.metavar == _ADDRESS else repr(value)
 
 
 def _example(own: Setting) -> str:

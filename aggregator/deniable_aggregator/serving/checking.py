@@ -59,5 +59,6 @@ async def _address(settings: Settings) -> AsyncIterator[str]:
 
 
 def _without_password(url: str) -> str:
+    """Nor its options, of which a password can be one."""
     parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()

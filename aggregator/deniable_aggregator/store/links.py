@@ -237,7 +237,17 @@ class _Cluster:
 
 
 def link_to(url: str, timeout: float) -> Link:
-    """The way to the servers of a URL; a StoreUnfit where it makes no sense."""
+    """The way to the servers of a URL; a StoreUnfit where it makes no sense, which has nothing of its password."""
+    try:
+        return _link_to(url, timeout)
+    except ValueError:  # what was taken for a port may be a part of it
+        raise StoreUnfit(
+            "the address of the store can not be read: hosts are HOST:PORT, and what is special in a password, such "
+            "as / # ? [, is written as %2F and so on"
+        ) from None
+
+
+def _link_to(url: str, timeout: float) -> Link:
     parts = urlsplit(url)
     scheme, _, kind = parts.scheme.partition("+")
     if (
@@ -276,11 +286,7 @@ def link_to(url: str, timeout: float) -> Link:
 
 
 def _address(text: str, port: int) -> tuple[str, int]:
-    try:
-        split = urlsplit(f"//{text}")
-        found = split.hostname, split.port or port
-    except ValueError as error:
-        raise StoreUnfit(f"{text!r} is no address of a server: {error}") from error
-    if not found[0]:
-        raise StoreUnfit(f"{text!r} is no address of a server")
-    return found[0], found[1]
+    split = urlsplit(f"//{text}")
+    if not split.hostname:
+        raise ValueError("no address of a server")
+    return split.hostname, split.port or port
