@@ -61,7 +61,10 @@ def run(options: Any) -> None:
     with Reader(options.endpoint, credentials=credentials(options)) as reader:
         simulated = {own.digest for own in reader.collections() if own.simulated}
         published = [_of(reader, each, options, simulated) for each in collections]
-    files = site(published, language, datetime.now(UTC).date())
+    try:
+        files = site(published, language, datetime.now(UTC).date())
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     _write(options.directory, files)
     print(f"{len(files)} files: {options.directory / 'index.html'}")
 

@@ -45,6 +45,8 @@ _WIDTH = 78
 _FEW = 3
 """Columns that a phone is wide enough for."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
+_BEGINNING = re.compile(r"^(\d*)([-+=.)])")
+"""What a line of Markdown can be a list by, or a heading."""
 _PAGE = """<!doctype html>
 <html lang="{language}">
 <head>
@@ -152,12 +154,13 @@ def escaped(words: str) -> str:
 
 def _mark(words: str) -> str:
     """Words in Markdown, in which nothing is a sign but the backticks around what is typed."""
-    return "`".join(each if odd else _SPECIAL.sub(r"\\\1", each) for odd, each in _typed(plain(words)))
+    marked = "`".join(each if odd else _SPECIAL.sub(r"\\\1", each) for odd, each in _typed(plain(words).strip()))
+    return _BEGINNING.sub(r"\1\\\2", marked)
 
 
 def _typed(words: str) -> Iterable[tuple[bool, str]]:
     parts = words.split("`")
-    if len(parts) % 2 == 0:  # a backtick of somebody's own
+    if len(parts) % 2 == 0 or "``" in words:  # backticks of somebody's own: two are another sign, and end nothing
         return [(False, words)]
     return [(bool(place % 2), each) for place, each in enumerate(parts)]
 

@@ -51,7 +51,7 @@ class Language:
             raise LanguageError(f"{name}: can not be read: {error}") from error
         try:
             given = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:  # also integers and brackets by the thousand
             raise LanguageError(f"{name}: not TOML: {error}") from error
         if wrong := list(_problems(given, _read(_FIRST))):
             more = f"; and {len(wrong) - 1} more" if len(wrong) > 1 else ""
@@ -130,6 +130,8 @@ def _unfit(key: str, sentence: str, known: set[str]) -> Iterator[str]:
     except ValueError as error:
         yield f"{key}: braces that do not fit: {error}"
         return
+    if any(form or conversion for _, _, form, conversion in string.Formatter().parse(sentence)):
+        yield f"{key}: a name in braces stands alone, such as {{{min(known, default='name')}}}"
     if unknown:
         takes = f"it has {', '.join(f'{{{each}}}' for each in sorted(known))}" if known else "nothing is filled in"
         yield f"{key}: {', '.join(f'{{{each}}}' for each in sorted(unknown))} is not known there: {takes}"

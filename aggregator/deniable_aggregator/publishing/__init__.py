@@ -7,6 +7,7 @@ words:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,8 +20,13 @@ from deniable_aggregator.telling.tables import Table
 
 __all__ = ["Published", "site", "told"]
 
+_FIRST = "index"
 _UNTOLD = ("value", "std_error", "consistent", "cut")
 """What is not published of a row that is too few to tell."""
+_WORDS = ("series", "key", "parent", "unit", "note")
+"""Of a row, what somebody has written."""
+_RECKONED = re.compile(r"[=@\t\r]|[-+](?!\d[\d.,]*( to -?\d[\d.,]*)?$)")
+"""How words begin that a spreadsheet takes for something to reckon; a number is none, nor is a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +60,33 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def site(published: Sequence[Published], language: Language, day: date) -> dict[str, str]:
-    """The files, by their names; of one collection alone the first page is its own."""
+    """The files, by their names; of one collection alone the first page is its own, and of several none is called
+    as the first page is: a ValueError."""
     files = {}
+    if len(published) > 1 and any(own.collection.name == _FIRST for own in published):
+        raise ValueError(
+            f"{_FIRST} is what the first page is called: publish that collection in a directory of its own"
+        )
     for own in published:
         name = own.collection.name
-        first = f"{name}.html" if len(published) > 1 else "index.html"
+        first = f"{name}.html" if len(published) > 1 else f"{_FIRST}.html"
         files[first] = _page(own, language, day)
         files[f"{name}-notice.html"] = WRITERS["people"](own.collection, language).html(
             (language("site.back"), first)
         )
-        files[f"{name}.csv"] = own.table.to_csv()
+        files[f"{name}.csv"] = Table(map(_inert, own.table)).to_csv()
         files[f"{name}.json"] = own.table.to_json() + "\n"
     if len(published) > 1:
         title = language("site.several")
         links = [_link(own.collection.name, f"{own.collection.name}.html") for own in published]
         body = [f"<h1>{escaped(title)}</h1>", "<ul>", *(f"<li>{link}</li>" for link in links), "</ul>"]
-        files["index.html"] = page(language.code, title, "\n".join(body))
+        files[f"{_FIRST}.html"] = page(language.code, title, "\n".join(body))
     return files
+
+
+def _inert(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose words a spreadsheet shows, and does not reckon."""
+    return row | {name: f"'{row[name]}" for name in _WORDS if _RECKONED.match(row[name])}
 
 
 def _page(own: Published, language: Language, day: date) -> str:
