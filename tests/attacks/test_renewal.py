@@ -1,5 +1,5 @@
-"""Files that are read while an aggregator serves, certificates and tokens: in place of one somebody puts what keeps
-its reader waiting, what has no end, or what can not be read yet.
+"""Files that are read while an aggregator serves, certificates, tokens and collections: in place of one somebody
+puts what keeps its reader waiting, what has no end, or what can not be read yet.
 
 Handshakes are given as long as tests wait for anything: only one that hangs for ever fails.
 """
@@ -17,9 +17,12 @@ from pathlib import Path
 import grpc
 import pytest
 
+from deniable import CollectionError
 from deniable_aggregator.serving import access, certificates
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.certificates import Certificates
+from deniable_aggregator.serving.sources import Sources
+from support.commands import EDITOR
 from support.endpoints import TLS
 from support.waiting import soon
 
@@ -137,3 +140,19 @@ def test_tokens_that_are_no_text_change_nothing_and_are_said(
     assert [record.getMessage() for record in caplog.records] == [
         f"who is let in stays as it is: {file}: is not UTF-8: invalid start byte"
     ]
+
+
+@pytest.mark.parametrize("put", [_pipe, _endless])
+def test_a_directory_of_collections_has_files(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    """A pipe that is called like a collection keeps no aggregator from reading the others again, for ever: it is
+    said, what is served stays, and once it is gone all is read."""
+    shutil.copyfile(EDITOR, tmp_path / "editor.toml")
+    sources = Sources((tmp_path,))
+    before = sources.read()
+    put(tmp_path / "pipe.toml")
+    assert sources.changed()
+    with pytest.raises(CollectionError, match=r"pipe\.toml: .*it is not a file"):
+        sources.read()
+    (tmp_path / "pipe.toml").unlink()
+    assert sources.changed()
+    assert sources.read() == before

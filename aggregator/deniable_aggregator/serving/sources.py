@@ -74,6 +74,8 @@ class Sources:
 
     def _bundled(self, file: Path) -> str:
         files = Files(file.parent)
+        if file in self._watched and not file.is_file():  # of a pipe it would wait for somebody who writes
+            raise CollectionError([Problem(str(file), "", "can not be read: it is not a file")])
         try:
             return bundle(file, files)
         finally:  # what could not be read is waited for
