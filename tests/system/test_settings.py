@@ -139,7 +139,7 @@ class TestCheck:
     def test_whom_it_lets_in(self, tmp_path: Path, *, tokens: bool) -> None:
         """Who shows a certificate, and a token where both are asked for."""
         (tmp_path / "tokens").write_text(f"report {'0' * 64}\n")
-        whose = ["--tls-client-ca", TLS / "ca.pem", *(["--tokens", tmp_path / "tokens"] if tokens else [])]
+        whose = ("--tls-client-ca", TLS / "ca.pem", *(("--tokens", tmp_path / "tokens") if tokens else ()))
         keys = "--tls-cert", TLS / "server.pem", "--tls-key", TLS / "server.key"
         found = told("serve", EDITOR, "--data", tmp_path / "data", "--check", *keys, *whose)
         more = f" and has a token of {tmp_path / 'tokens'}" if tokens else ""
