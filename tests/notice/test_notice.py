@@ -132,6 +132,8 @@ def test_a_language_that_is_shipped_is_complete(name: str) -> None:
         (lambda text: text.replace("[epochs]", "[often]"), r"epochs\.3600 is missing"),
         (lambda text: text.replace("{owner}", "{who}"), r"people\.who: \{who\} is not known there: it has \{owner\}"),
         (lambda text: text.replace("{owner}", "{owner.x}"), r"people\.who: \{owner\.x\} is not known"),
+        (lambda text: text.replace("{owner}", "{owner:d}"), r"people\.who: braces that do not fit: \{owner\} is all"),
+        (lambda text: text.replace("{owner}", "{owner!x}"), r"people\.who: braces that do not fit: \{owner\} is all"),
         (lambda text: text.replace("{owner}", "{owner"), r"people\.who: braces that do not fit"),
         (lambda text: f"{text}\n[more]\n", r"\[more\] is said nowhere"),
         (lambda text: text.replace("[form]", "[form"), "not TOML"),
