@@ -154,7 +154,7 @@ class _Guard(grpc.aio.ServerInterceptor):
 def _read(file: Path) -> dict[bytes, set[str]]:
     """The scopes of every known token, by its hash; an OSError names a line that is none."""
     tokens: dict[bytes, set[str]] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_lines(file), 1):
         if not line.strip() or line.startswith("#"):
             continue
         found = _LINE.fullmatch(line.strip())
@@ -162,6 +162,13 @@ def _read(file: Path) -> dict[bytes, set[str]]:
             raise OSError(f"{file}, line {number}: takes report or read, then the SHA-256 of a token in 64 digits")
         tokens.setdefault(bytes.fromhex(found[2]), set()).add(found[1])
     return tokens
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OSError(f"the file of tokens can not be read: {error}") from error
 
 
 def _refusing(refusal: Refusal) -> _Handler:
