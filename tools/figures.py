@@ -73,7 +73,6 @@ FIGURES: dict[str, Figures] = {
     "benchmarks.visits": Figures("docs/benchmarks/visits.md", SERVED),
     "tools.anytime_coverage": Figures("docs/comparisons.md", SIDES),
     "tools.bounded_coverage": Figures("docs/statistics.md", SIMULATED),
-    "tools.category_accuracy": Figures("docs/category-accuracy.md", CHANNELS),
     "tools.comparison_coverage": Figures("docs/comparisons.md", SIDES),
     "tools.curve_accuracy": Figures("docs/distribution-accuracy.md", (*CHANNELS, *ANSWERS)),
     "tools.interval_statistics": Figures("docs/statistics.md", SIMULATED),

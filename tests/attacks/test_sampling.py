@@ -7,9 +7,11 @@ coin of 0.16 instead of 0.1, and coins that agree in 58 of 100 epochs instead of
 
 from __future__ import annotations
 
-import multiprocessing
+import json
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from math import sqrt
@@ -32,8 +34,13 @@ FAR, APART = 5.5, 24.0
 
 def asking(sample: float | None, name: str = "c", version: int = 0) -> Collection:
     """A collection of two questions that asks a part of its devices."""
+    return Collection.loads(written(sample, name, version))
+
+
+def written(sample: float | None, name: str = "c", version: int = 0) -> str:
+    """The same as its file has it."""
     begin = head(name, 4, lifetime=4000, sample=sample, version=version)
-    return Collection.loads(begin + metric("word", "text") + metric("dark", "boolean", memoize=True))
+    return begin + metric("word", "text") + metric("dark", "boolean", memoize=True)
 
 
 def drawn(device: Device, epochs: Sequence[int] = EPOCHS, collection: Collection | None = None) -> list[bool]:
@@ -158,25 +165,35 @@ def test_a_clock_that_goes_back_finds_the_same_coin() -> None:
     assert drawn(device) == every
 
 
+FORKED = """
+import json, os, sys
+from deniable import Collection
+from deniable.device import coins
+from deniable.device.state import State
+
+path, text, epochs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+asked, child = Collection.loads(text), os.fork()
+state = State(path)
+found = [state.run(lambda connection: coins.takes_part(connection, asked, epoch), 600.0) for epoch in epochs]
+if child:
+    os.waitpid(child, 0)
+print(json.dumps(found), flush=True)
+os._exit(0)
+"""
+
+
 def test_processes_of_one_device_have_one_coin(tmp_path: Path) -> None:
     """Forked or not, at the same time: they share the file, and the first that draws draws for all."""
-    path, asked, epochs = tmp_path / "device.db", asking(0.5), range(30)
-    parent = Device(asked, path)
+    path, epochs = tmp_path / "device.db", range(30)
+    parent = Device(asking(0.5), path)
     drawn(parent, [0])
     parent.state.close()
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        found = pool.starmap(_drawn_there, [(path, asked.name, epoch) for epoch in epochs for _ in range(2)])
-    own = drawn(Device(asked, path), epochs)
-    assert found == [each for each in own for _ in range(2)]
+    command = [sys.executable, "-c", FORKED, str(path), written(0.5), json.dumps(list(epochs))]
+    pairs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    lines = [line for pair in pairs for line in pair.communicate(timeout=PATIENCE)[0].splitlines()]
+    own = drawn(Device(asking(0.5), path), epochs)
+    assert [json.loads(line) for line in lines] == [own] * 4
     assert 0 < sum(own) < len(own)
-
-
-def _drawn_there(path: Path, name: str, epoch: int) -> bool:
-    state = State(path)
-    try:
-        return state.run(lambda connection: coins.takes_part(connection, asking(0.5, name), epoch), PATIENCE)
-    finally:
-        state.close()
 
 
 def test_another_part_of_the_devices_goes_by_the_same_word() -> None:

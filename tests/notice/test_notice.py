@@ -82,6 +82,14 @@ def test_how_often_a_device_is_asked_is_said_and_that_it_is_no_protection() -> N
         assert "by a coin of its own" not in written(every, whom)
 
 
+@pytest.mark.parametrize(("epoch", "span"), [("1h", "hour"), ("1d", "day"), ("7d", "week")])
+def test_what_time_a_report_tells_is_said(epoch: str, span: str) -> None:
+    """That of its epoch, which may be an hour: a time of day."""
+    asked = (ROOT / "examples/editor.toml").read_text(encoding="utf-8").replace('epoch = "1d"', f'epoch = "{epoch}"')
+    found = written(Collection.loads(asked), "officer")
+    assert f"no number of a device and no time but that of their {span}." in found
+
+
 def test_answers_about_the_same_values_are_said_to_be() -> None:
     """A joint, and its sources."""
     text = head("one", 9) + metric("a", "boolean", "It is dark") + metric("b", "boolean", "It is late")
@@ -132,6 +140,8 @@ def test_a_language_that_is_shipped_is_complete(name: str) -> None:
         (lambda text: text.replace("[epochs]", "[often]"), r"epochs\.3600 is missing"),
         (lambda text: text.replace("{owner}", "{who}"), r"people\.who: \{who\} is not known there: it has \{owner\}"),
         (lambda text: text.replace("{owner}", "{owner.x}"), r"people\.who: \{owner\.x\} is not known"),
+        (lambda text: text.replace("{owner}", "{owner:d}"), r"people\.who: braces that do not fit: \{owner\} is all"),
+        (lambda text: text.replace("{owner}", "{owner!x}"), r"people\.who: braces that do not fit: \{owner\} is all"),
         (lambda text: text.replace("{owner}", "{owner"), r"people\.who: braces that do not fit"),
         (lambda text: f"{text}\n[more]\n", r"\[more\] is said nowhere"),
         (lambda text: text.replace("[form]", "[form"), "not TOML"),

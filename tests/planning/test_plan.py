@@ -59,10 +59,14 @@ def test_a_plan_in_words() -> None:
     assert "The store keeps 99 counters an epoch, of 401 epochs" in shown
 
 
-def test_turned_round() -> None:
-    """The fleet that an epsilon takes, and the epsilon of a fleet; without devices the fleet alone."""
+def test_turned_round(tmp_path: Path) -> None:
+    """The fleet that an epsilon takes, and the epsilon of a fleet, beside the curves too; without devices the fleet
+    alone."""
     shown = told("plan", EDITOR, "--devices", "10000", "--for", "1%").stdout
     assert re.search(r"^dark_mode +yes +1 +45,000 +4\.59$", shown, re.MULTILINE)
+    sheet = tmp_path / "a.html"
+    told("plan", EDITOR, "dark_mode", "--devices", "10000", "--for", "1%", "--plot", sheet)
+    assert "What it takes to tell the widest row to ±1% of what is possible." in sheet.read_text()
     found = json.loads(told("plan", EDITOR, "--for", "0.01", "--json").stdout)
     assert {own["name"]: own["devices_needed"]["least"] for own in found["metrics"]}["dark_mode"] == 45_000
     assert all(own["epsilon_needed"] is None for own in found["metrics"])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from deniable import Collection
 from deniable_aggregator.notice import Language
@@ -11,6 +14,7 @@ from deniable_aggregator.publishing import Published, site, told
 from deniable_aggregator.telling.tables import COLUMNS, Table
 from deniable_aggregator.telling.terminal import estimates
 from support.collection_files import head, metric
+from support.commands import told as command
 
 HOSTILE = "<script>alert(1)</script>&\"'\u202e"
 DAY = date(2026, 11, 19)
@@ -68,6 +72,19 @@ def test_several_collections_have_a_first_page() -> None:
     assert files.keys() == pages | {"index.html"}
     assert '<a href="one.html">one</a>' in files["index.html"]
     assert '<a href="two.html">The answers</a>' in files["two-notice.html"]
+
+
+@pytest.mark.parametrize(
+    ("names", "says"), [(("one", "one"), "two collections of one name"), (("one", "index"), "would be the first one")]
+)
+def test_no_page_is_written_over_by_another(names: tuple[str, str], says: str, tmp_path: Path) -> None:
+    """Where two would have one name, nobody is asked and nothing is written."""
+    files = [tmp_path / f"{place}.toml" for place in range(2)]
+    for file, name in zip(files, names, strict=True):
+        file.write_text(head(name, 1) + metric("own", "boolean", "A question"))
+    refused = command("publish", tmp_path / "site", *files, "--endpoint", "127.0.0.1:1")
+    assert (refused.returncode, says in refused.stderr) == (2, True)
+    assert not (tmp_path / "site").exists()
 
 
 def test_what_is_too_few_to_tell_has_no_number() -> None:

@@ -135,6 +135,24 @@ class TestCheck:
         ]
         assert not (tmp_path / "data").exists()
 
+    @pytest.mark.parametrize("tokens", [False, True])
+    def test_whom_it_lets_in(self, tmp_path: Path, *, tokens: bool) -> None:
+        """Who shows a certificate, and a token where both are asked for."""
+        (tmp_path / "tokens").write_text(f"report {'0' * 64}\n")
+        whose = ("--tls-client-ca", TLS / "ca.pem", *(("--tokens", tmp_path / "tokens") if tokens else ()))
+        keys = "--tls-cert", TLS / "server.pem", "--tls-key", TLS / "server.key"
+        found = told("serve", EDITOR, "--data", tmp_path / "data", "--check", *keys, *whose)
+        more = f" and has a token of {tmp_path / 'tokens'}" if tokens else ""
+        assert f", from whoever shows a certificate of {TLS / 'ca.pem'}{more}\n" in found.stdout
+
+    def test_a_directory_that_is_made_before_its_store(self, tmp_path: Path) -> None:
+        """As volumes are, which may have something in them: a store is begun there, and not by looking."""
+        (tmp_path / "lost+found").mkdir()
+        found = told("serve", EDITOR, "--data", tmp_path, "--check", "--http", "off")
+        assert (found.returncode, found.stderr) == (0, "")
+        assert f"would begin a store in {tmp_path}\n" in found.stdout
+        assert [each.name for each in tmp_path.iterdir()] == ["lost+found"]
+
     def test_a_store_that_is_served_can_be_looked_at(self, tmp_path: Path) -> None:
         """An operator checks a change before the restart, while devices report."""
         with serving(tmp_path / "data", EDITOR):

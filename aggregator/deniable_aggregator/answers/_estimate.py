@@ -36,7 +36,8 @@ class Measure(enum.StrEnum):
     QUANTITY = "quantity"
     """In the unit of the metric: a mean, a deviation, a quantile, a rank."""
     TOTAL = "total"
-    """In the unit of the metric, added up over the devices that reported: it grows with their number."""
+    """In the unit of the metric, added up over the devices that reported, or over all where coins drew these
+    (`_drawn.py`): it grows with their number."""
 
 
 class RowId(NamedTuple):

@@ -61,24 +61,25 @@ def _turned(collection: Collection, names: Sequence[str], has: Mapping[str, Flee
     from deniable_aggregator.telling.terminal import table
 
     found = turned(collection, options.wanted, options.devices, has, names)
+    many = f"of {options.devices:,} devices" if options.devices else ""
+    header = ("metric", "row", "epsilon", "devices that it takes", *((f"epsilon, {many}",) if many else ()))
+    rows = [
+        (own.metric.name, own.row.key if own.row else "–", str(own.metric.epsilon), _needed(own.devices),
+         *((_needed(own.epsilon),) if many else ()))
+        for own in found
+    ]  # fmt: skip
+    text = (
+        f"What it takes to tell the widest row to ±{100 * options.wanted:g}% of what is possible{_of(options)}.\n\n"
+        f"{table(header, rows, (False, False, True, True, True)[: len(header)])}\n\n"
+        "–: nothing is enough, or the row has no end of which that could be a part."
+    )
     if options.json:
         _print_json(collection, {"wanted": options.wanted, "devices": options.devices,
                                  "metrics": [_plain_turned(own) for own in found]})  # fmt: skip
     else:
-        many = f"of {options.devices:,} devices" if options.devices else ""
-        header = ("metric", "row", "epsilon", "devices that it takes", *((f"epsilon, {many}",) if many else ()))
-        rows = [
-            (own.metric.name, own.row.key if own.row else "–", str(own.metric.epsilon), _needed(own.devices),
-             *((_needed(own.epsilon),) if many else ()))
-            for own in found
-        ]  # fmt: skip
-        print(
-            f"What it takes to tell the widest row to ±{100 * options.wanted:g}% of what is possible{_of(options)}.\n"
-        )
-        print(table(header, rows, (False, False, True, True, True)[: len(header)]))
-        print("\n–: nothing is enough, or the row has no end of which that could be a part.")
+        print(text)
     if options.plot:
-        _plot(collection, names, has, options, "")
+        _plot(collection, list(_panels(collection, names, has, options)), options, text)
     return 0
 
 
@@ -87,17 +88,19 @@ def _planned(collection: Collection, names: Sequence[str], has: Mapping[str, Fle
     from deniable_aggregator.planning.plan import plan
 
     found = plan(collection, options.devices, options.width, has, names)
+    text = "\n".join(_lines(collection, found, options))
+    in_full = bool(options.metric) and not options.json
+    panels = list(_panels(collection, names, has, options)) if in_full or options.plot else []
     if options.json:
         _print_json(collection, _plain(found))
     else:
-        text = "\n".join(_lines(collection, found, options))
         print(text)
-        if options.metric:
-            from deniable_aggregator.telling.plots import plotted
+    if in_full:
+        from deniable_aggregator.telling.plots import plotted
 
-            print("".join(f"\n{plotted(panel)}\n" for panel in _panels(collection, names, has, options)), end="")
+        print("".join(f"\n{plotted(panel)}\n" for panel in panels), end="")
     if options.plot:
-        _plot(collection, names, has, options, "\n".join(_lines(collection, found, options)))
+        _plot(collection, panels, options, text)
     return int(bool(found.refused))
 
 
@@ -151,7 +154,7 @@ def _load(collection: Collection, found: Plan) -> Iterator[str]:
     """What the whole takes, in sentences."""
     from deniable_aggregator.planning.load import VISIT
 
-    own, least = found.load, min(found.load.processors)
+    own, (least, most) = found.load, found.load.processors
     yield (
         f"Calls of a device: {own.calls:.3g} a day, of {own.message:,} bytes each, besides the connection. "
         f"The fleet sends {_size(own.fleet_bytes)} a day."
@@ -161,7 +164,7 @@ def _load(collection: Collection, found: Plan) -> Iterator[str]:
         f"{_size(own.ids)} of ids; what its server needs for their names is not counted."
     )
     yield (
-        f"It takes {100 * least:.3g}% to {100 * own.processors[1]:.3g}% of a processor ({VISIT.of}: "
+        f"It takes {100 * least:.3g}% to {100 * most:.3g}% of a processor ({VISIT.of}: "
         f"{VISIT.least:g} to {VISIT.most:,.0f} µs, {VISIT.source})."
     )
     if collection.segment_count > 1:
@@ -193,12 +196,11 @@ def _panels(collection: Collection, names: Sequence[str], has: Mapping[str, Flee
                 yield Panel(f"{name} against {across}", across, curve.points, curve.here, _AT[across])
 
 
-def _plot(collection: Collection, names: Sequence[str], has: Mapping[str, Fleet], options: Any, text: str) -> None:
+def _plot(collection: Collection, panels: Sequence[Panel], options: Any, text: str) -> None:
     from pathlib import Path
 
     from deniable_aggregator.telling.plots import page, svg
 
-    panels = list(_panels(collection, names, has, options))
     title = f"How wide the answers of {collection.name} will be"
     made = svg(panels, title) if options.plot.endswith(".svg") else page(panels, title, text)
     Path(options.plot).write_text(made, encoding="utf-8")

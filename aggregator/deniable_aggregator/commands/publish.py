@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 _LEAST = 1000
+_FIRST = Path("index.html")
 _OURS = '<meta name="generator" content="deniable">'
 
 
@@ -50,6 +51,10 @@ def run(options: Any) -> None:
     names = [each.name for each in collections]
     if len(set(names)) < len(names):
         raise UsageError("two collections of one name: publish each version in a directory of its own")
+    if len(names) > 1 and _FIRST.stem in names:
+        raise UsageError(
+            f"{_FIRST.stem}: its page would be the first one, of all: publish it in a directory of its own"
+        )
     try:
         language = Language.of(options.language)
     except LanguageError as error:
@@ -63,7 +68,7 @@ def run(options: Any) -> None:
         published = [_of(reader, each, options, simulated) for each in collections]
     files = site(published, language, datetime.now(UTC).date())
     _write(options.directory, files)
-    print(f"{len(files)} files: {options.directory / 'index.html'}")
+    print(f"{len(files)} files: {options.directory / _FIRST}")
 
 
 def _of(reader: Reader, collection: Collection, options: Any, simulated: set[str]) -> Published:
@@ -88,7 +93,7 @@ def _tables(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Table]:
 
 def _write(directory: Path, files: Mapping[str, str]) -> None:
     """Write the files, each as a whole; where something else is, nothing is written over."""
-    first = directory / "index.html"
+    first = directory / _FIRST
     there = [name for name in files if (directory / name).exists()]
     if there and not (first.exists() and _OURS in first.read_text(encoding="utf-8", errors="replace")):
         raise UsageError(f"{directory / there[0]} is there, and not by publish: take a directory of its own")

@@ -136,5 +136,8 @@ def _unfit(key: str, sentence: str, known: set[str]) -> Iterator[str]:
 
 
 def _filled(sentence: str) -> set[str]:
-    """What is filled into a sentence."""
-    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+    """What is filled into a sentence; a ValueError where it is said how: it is written as the language has it."""
+    parts = list(string.Formatter().parse(sentence))
+    if said := [name for _, name, how, ends in parts if how or ends]:
+        raise ValueError(f"{{{said[0]}}} is all that is said of what is filled in")
+    return {name for _, name, _, _ in parts if name is not None}

@@ -25,7 +25,7 @@ def record(collection: Collection, language: Language) -> Document:
     found.heading(2, say("whose"))
     found.say(say("whose_text"))
     found.heading(2, say("what"))
-    found.say(say("what_text"))
+    found.say(say("what_text", span=span))
     found.table((say("question"), say("kind")), [(own.description, own.kind.name) for own in metrics])
     if collection.segments:
         found.say(say("segments", names=language.listed(list(collection.segments))))

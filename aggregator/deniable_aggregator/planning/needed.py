@@ -36,6 +36,8 @@ _DRAWN = 32
 _SIMULATED = 0.03
 """By such a part what is simulated may go the wrong way."""
 _STEPS = 24
+_BEYOND = 1e-5
+"""What is so much larger than what was rounded is rounded to the next one: it is more than `_rounded` passes over."""
 
 
 class Needed(NamedTuple):
@@ -96,12 +98,14 @@ def _least(measure: Callable[[float], float | None], wanted: float, low: float, 
         return Needed(low, _ordered(measured))
     halved = False
     for _ in range(_STEPS):
-        if up(low * (1 + 1e-9)) >= high:
+        if up(low * (1 + _BEYOND)) >= high:
             break
         ends, logs = (at(low), at(high)), (math.log(low), math.log(high))
         place = 0.5 if halved or math.isinf(ends[0]) else ends[0] / (ends[0] - ends[1])
         middle = up(math.exp(logs[0] + min(max(place, 0.02), 0.98) * (logs[1] - logs[0])))
-        middle = middle if low < middle < high else up(low * (1 + 1e-9))
+        if not low < middle < high:  # rounded to an end, of which all is known
+            halved = True
+            continue
         before = logs[1] - logs[0]
         low, high = (middle, high) if at(middle) > 0 else (low, middle)
         halved = math.log(high / low) > before / 2

@@ -18,7 +18,6 @@ from deniable_aggregator.answers import RowId
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.load import Load, load
 from deniable_aggregator.planning.needed import (
-    MOST_DEVICES,
     Needed,
     at_epsilon,
     devices_for,
@@ -191,8 +190,7 @@ def curves(
     own = part_at(metric, devices, fleet)
     if own is None:
         return None
-    at = sorted({each for each in DEVICES if each <= MOST_DEVICES})
-    over = Curve(list(_known((float(each), part_at(metric, each, fleet)) for each in at)), (float(devices), own))
+    over = Curve(list(_known((float(each), part_at(metric, each, fleet)) for each in DEVICES)), (float(devices), own))
     if metric.kind.cost is not None:
         return over, None
     costs = ((each, part_at(at_epsilon(collection, metric, each), devices, fleet)) for each in EPSILONS)

@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources, collections_of
-from deniable_aggregator.store import Store, StoreUnfit, reached
+from deniable_aggregator.store import Store, is_begun, reached
 
 __all__ = ["checked"]
 
@@ -22,28 +23,34 @@ async def checked(settings: Settings, sources: Sources) -> list[str]:
     access = settings.access
     access.check()
     how = "in the clear" if access.certificate is None else f"by TLS with {access.certificate}"
-    whom = f"whoever has a token of {access.tokens}" if access.tokens else "everybody who reaches it"
     asked = [f"would serve {each.name}, version {each.version}: {len(each.metrics)} metrics" for each in own]
     return [
         *(asked or ["would serve nothing yet: there is no collection"]),
-        f"would take reports and questions on {settings.listen}, {how}, from {whom}",
+        f"would take reports and questions on {settings.listen}, {how}, from {_whom(access)}",
         await _of_store(settings),
     ]
 
 
+def _whom(access: Access) -> str:
+    """Who is let in."""
+    shown = [
+        *([f"shows a certificate of {access.client_ca}"] if access.client_ca else []),
+        *([f"has a token of {access.tokens}"] if access.tokens else []),
+    ]
+    return f"whoever {' and '.join(shown)}" if shown else "everybody who reaches it"
+
+
 async def _of_store(settings: Settings) -> str:
-    if settings.data_dir and not settings.data_dir.exists():
-        return f"would begin a store in {settings.data_dir}"
+    data = settings.data_dir
+    if data and not is_begun(data) and (data.is_dir() or not data.exists()):
+        return f"would begin a store in {data}"
     async with _address(settings) as url:
         store = Store(url, shards=settings.shards, durability=settings.durability)
         try:
-            begun = await store.looked_at()
-            simulated = begun and await store.simulated()
+            begun = await store.looked_at(simulated=settings.simulated)
         finally:
             await store.close()
-    named = settings.data_dir or _without_password(url)
-    if begun and settings.simulated and not simulated:
-        raise StoreUnfit("this store was begun for real devices: simulated ones have one of their own, by --data")
+    named = data or _without_password(url)
     return f"would {'go on with' if begun else 'begin'} a store at {named}, which is reached"
 
 

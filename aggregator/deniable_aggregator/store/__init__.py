@@ -5,7 +5,7 @@ from __future__ import annotations
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
 from deniable_aggregator.store.doubts import MOST_REASON, Doubt, Doubted, Doubts
 from deniable_aggregator.store.durability import Durability, Promise
-from deniable_aggregator.store.embedded import EmbeddedStore, reached
+from deniable_aggregator.store.embedded import EmbeddedStore, is_begun, reached
 from deniable_aggregator.store.errors import (
     CounterOverflow,
     DataDirectoryInUse,
@@ -50,5 +50,6 @@ __all__ = [
     "StoreStatus",
     "StoreUnavailable",
     "StoreUnfit",
+    "is_begun",
     "reached",
 ]

@@ -29,7 +29,7 @@ from urllib.parse import quote
 from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
 from deniable_aggregator.store.store import Store
 
-__all__ = ["EmbeddedStore", "reached", "server_program"]
+__all__ = ["EmbeddedStore", "is_begun", "reached", "server_program"]
 
 _LOG = logging.getLogger(__name__)
 _PARENTED = Path(__file__).with_name("parented.py")
@@ -63,6 +63,8 @@ _SETTINGS = {
     "crash-log-enabled": "no",
     "hide-user-data-from-log": "yes",
 }
+_WRITTEN = "valkey.conf"
+"""Where they are, in the server's directory."""
 
 
 class EmbeddedStore:
@@ -145,7 +147,7 @@ class EmbeddedStore:
     def _write_settings(self) -> None:
         settings = _SETTINGS | {"dir": str(self.data_dir), "unixsocket": str(self._socket())}
         text = "".join(f"{name} {_quoted(value)}\n" for name, value in settings.items())
-        descriptor = os.open(self.data_dir / "valkey.conf", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(self.data_dir / _WRITTEN, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
 
@@ -161,7 +163,7 @@ class EmbeddedStore:
                 sys.executable,
                 *("-I", "-S", str(_PARENTED)),
                 *command,
-                str(self.data_dir / "valkey.conf"),
+                str(self.data_dir / _WRITTEN),
                 stdin=asyncio.subprocess.DEVNULL if linux else asyncio.subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -220,18 +222,23 @@ class EmbeddedStore:
         await asyncio.gather(*pending, return_exceptions=True)
 
 
+def is_begun(data_dir: Path) -> bool:
+    """Whether an aggregator has begun a store in a directory, which may have been made before it."""
+    return (data_dir / _WRITTEN).exists()
+
+
 @contextlib.asynccontextmanager
 async def reached(data_dir: Path) -> AsyncIterator[str]:
     """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
     started for as long as this takes."""
-    written = data_dir / "valkey.conf"
-    if not written.exists():
+    if not is_begun(data_dir):
         raise EmbeddedStoreFailed(f"{data_dir} is no aggregator's: --data names the directory that it was given")
     embedded = EmbeddedStore(data_dir, patience=0)
     try:
         await embedded.start()
     except DataDirectoryInUse:
-        settings = dict(line.split(" ", 1) for line in written.read_text().splitlines())
+        written = (data_dir / _WRITTEN).read_text()
+        settings = dict(line.split(" ", 1) for line in written.splitlines())
         socket = settings["unixsocket"].strip('"')
         yield f"unix://{quote(socket)}"
         return

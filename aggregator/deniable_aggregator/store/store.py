@@ -113,22 +113,22 @@ class Store:
         (new,) = await self._servers.ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
         if simulated and new:
             await self._servers.ask(SIMULATED_KEY, ("SET", SIMULATED_KEY, 1))
-        elif simulated and not await self.simulated():
-            raise StoreUnfit("this store was begun for real devices: simulated ones have one of their own, by --data")
-        await self._agreed()
+        await self._agreed(simulated)
 
-    async def looked_at(self) -> bool:
+    async def looked_at(self, *, simulated: bool = False) -> bool:
         """Whether the store was begun, found out as by opening it, but nothing is written."""
         await self._servers.open()
         await self._probe()
-        return await self._agreed()
+        return await self._agreed(simulated)
 
-    async def _agreed(self) -> bool:
-        """Whether the number of shards is written down, which is this one's."""
+    async def _agreed(self, simulated: bool) -> bool:
+        """Whether the store was begun; an error where that was for other devices or shards."""
         (begun,) = await self._servers.ask(SHARDS_KEY, ("GET", SHARDS_KEY))
         if begun is not None and int(begun) != self.shards:
             begun = int(begun)
             raise ShardMismatch(f"this store was begun with {begun} shards: it cannot be used with {self.shards}")
+        if begun is not None and simulated and not await self.simulated():
+            raise StoreUnfit("this store was begun for real devices: simulated ones have one of their own, by --data")
         return begun is not None
 
     @classmethod

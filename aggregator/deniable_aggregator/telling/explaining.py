@@ -33,7 +33,7 @@ from deniable_aggregator.accounting import (
     shuffled,
     variation,
 )
-from deniable_aggregator.telling.reveals import RARE, once, reveals
+from deniable_aggregator.telling.reveals import RARE, WEEK, once, reveals
 
 __all__ = ["FORMULAS", "Explanation", "Part", "Step", "explained", "together"]
 
@@ -53,7 +53,6 @@ FLEETS = (10_000, 100_000, 1_000_000)
 SHARE = 0.1
 """The chance with which a device would take part, where that is secret."""
 _HOUSEHOLDS = (2, 4, 10)
-_WEEK = 7
 _SLACK = 1e-6
 """The delta of what is promised but for a chance."""
 _TWICE = math.log(2)
@@ -187,7 +186,7 @@ def _time(collection: Collection, metric: Metric, year: int, prior: float) -> Pa
         )
     else:
         whole = _limited(collection, [one.times(year)])
-        steps.append(_step(f"{_WEEK} reports", _limited(collection, [one.times(_WEEK)]), prior))
+        steps.append(_step(f"{WEEK} reports", _limited(collection, [one.times(WEEK)]), prior))
         steps.append(_step(f"a year of {year:,}", whole, prior))
         answers = max(int(whole.epsilon / float(metric.epsilon) + 1e-9), 1)
         if not metric.kind.delta:

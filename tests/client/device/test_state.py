@@ -255,11 +255,15 @@ def test_a_wait_does_not_hold_up_a_fork(tmp_path: Path, monkeypatch: pytest.Monk
 
 WRITER = """
 import sys
-from deniable.device.state import State, count
+from deniable.device.state import BusyError, State, count
 
-device = State(sys.argv[1])
-for _ in range(100):
-    device.run(lambda connection: count(connection, "ticks"))
+device, done = State(sys.argv[1]), 0
+while done < 100:
+    try:
+        device.run(lambda connection: count(connection, "ticks"))
+        done += 1
+    except BusyError:  # on a machine that is slow enough the others have it for longer than is waited
+        pass
 """
 
 
@@ -267,7 +271,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     """Four processes that write at the same time lose nothing."""
     path = tmp_path / "device.db"
     processes = [subprocess.Popen([sys.executable, "-c", WRITER, path]) for _ in range(4)]
-    assert [process.wait(60) for process in processes] == [0] * 4
+    assert [process.wait(PATIENCE) for process in processes] == [0] * 4
     assert ticks(opened(path)) == 400
 
 
