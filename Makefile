@@ -2,7 +2,7 @@
 #
 #   make demo    a fleet of simulated devices against a real aggregator (ONCE=1: exit after the table)
 #   make quick   the tests that need no server: a minute of a processor
-#   make test    every test, in under five minutes
+#   make test    every test, in some minutes
 #   make test-busy  every test, while an endless loop keeps each processor busy
 #   make test-shuffled  every test, in an order drawn from SEED
 #   make check   format, lint, types, the rules of the house, the wire

@@ -47,6 +47,13 @@ def test_a_lifetime_is_a_year_of_fresh_answers() -> None:
     ledger.charge(remembered, 365, remembered=True, reserves=0)
 
 
+@pytest.mark.parametrize("name", ["a", "a_name_of_some_length"])
+def test_comments_of_the_head_stand_below_each_other(name: str) -> None:
+    """However long a name or a number is."""
+    head = start(name, FIRST, "m.toml").split("[segments]")[0].splitlines()[3:]
+    assert {line.index("#") for line in head if "#" in line} == {40}
+
+
 def test_every_kind_has_a_question() -> None:
     """A new kind is asked for as well."""
     assert QUESTIONS.keys() == KINDS.keys()

@@ -12,6 +12,7 @@ from deniable import Collection
 from deniable_aggregator.notice import Language
 from deniable_aggregator.publishing import Published, site, told
 from deniable_aggregator.telling.tables import COLUMNS, Table
+from deniable_aggregator.telling.terminal import estimates
 from support.collection_files import head, metric
 from support.commands import told as command
 
@@ -95,3 +96,16 @@ def test_what_is_too_few_to_tell_has_no_number() -> None:
     assert "158" not in files["index.html"] + files["one.csv"] + files["one.json"]
     assert 'class="truth"' not in files["index.html"]
     assert len(told(Table([row(reports=9), row(reports=10)]), 10)) == 1
+
+
+def test_an_estimate_is_drawn_where_its_number_is_told() -> None:
+    """Noise has taken it below 0, and 0 is told: on a page and at a terminal the mark begins the line,
+    and not apart from it. Raw, it stands where it came out."""
+    numbers: dict[str, Any] = {"value": -200.0, "cut": 0.0, "low": 0.0, "high": 300.0, "measure": "quantity"}
+    texts = {"text": "0", "low_text": "0", "high_text": "300", "raw_text": "-200"}
+    below = row(**numbers, **texts)
+    page = site([published("one", below)], Language.of("en"), DAY)["index.html"]
+    assert '<rect class="all" x="33.33%"' in page
+    assert '<rect class="truth" x="33.33%"' in page
+    assert "  ●───" in estimates(Table([below]))
+    assert "  ●   " in estimates(Table([below]), raw=True)

@@ -84,6 +84,11 @@ def test_a_browser_shows_reports_as_they_arrive_beside_what_was_recorded(tmp_pat
                 expect(page.locator(".showing").first.locator("h3")).to_have_text(["evening", "guests"])
                 client.record("evening", "mead")
                 expect(page.locator(".notice.bad").first).to_contain_text("'mead'")
+            older = page.locator(".showing.earlier")
+            expect(older).to_have_count(3)
+            expect(older.locator(".report:visible")).to_have_count(0)
+            older.first.locator("summary").click()
+            expect(older.first.locator(".report:visible h3")).to_have_text(["evening", "guests"])
             newest = page.locator(".showing").first
             expect(newest).to_contain_text("platform=macos")
             expect(newest).to_contain_text("If the day ended now, 2 reports would leave together")

@@ -128,6 +128,7 @@ TYPED = [
     ("serve metrics.toml --http 8471", "--http: takes HOST:PORT, such as 127.0.0.1:8471, or off, not '8471'"),
     ("estimates --endpoint 127.0.0.1:1", "127.0.0.1:1: failed to connect.*is the aggregator running there"),
     ("estimates --endpoint http://127.0.0.1:1", "--endpoint: takes host:port .*'127.0.0.1:1', not 'http:"),
+    ("serve metrics.toml --tokens none --check", "the file of tokens can not be read: .*'none'"),
     ("serve metrics.toml --keep 90", "--keep: takes a span such as 90d .*not '90'; did you mean 90d"),
     ("serve metrics.toml --keep editor=ever", "--keep: takes a span such as 90d .*not 'ever'"),
     ("serve metrics.toml --keep 90d --keep 30d", "--keep: says twice"),

@@ -157,14 +157,14 @@ _HEAD = """\
 # What it costs, and what is unwise about it: deniable check {file}
 
 [collection]
-name = "{name}"                          # a-z, 0-9 and _
+name = {quoted:<33}# a-z, 0-9 and _
 epoch = "1d"                            # how often a device answers: 1h, 1d or 7d
 owner = "telemetry@example.org"         # who asks: people are shown it
 version = 1                             # a greater one with every change that devices get: docs/changing.md
 
 [budget]
-epoch = {epoch}                             # what a device may spend in an epoch: the sum of the epsilons below
-lifetime = {lifetime}                       # and ever: what is remembered, and {days} days of fresh answers
+epoch = {epoch:<32}# what a device may spend in an epoch: the sum of the epsilons below
+lifetime = {lifetime:<29}# and ever: what is remembered, and {days} days of fresh answers
 
 [segments]                              # sent in the clear, to split answers by; a device is in one of each
 platform = ["linux", "macos", "windows"]
@@ -185,5 +185,5 @@ def start(name: str, kinds: Sequence[str], file: str) -> str:
 
 
 def _text(name: str, file: str, epoch: float, lifetime: float, questions: Sequence[str]) -> str:
-    head = _HEAD.format(name=name, file=file, epoch=epoch, lifetime=lifetime, days=DAYS)
+    head = _HEAD.format(name=name, quoted=f'"{name}"', file=file, epoch=epoch, lifetime=lifetime, days=DAYS)
     return "\n".join([head, *questions])

@@ -72,6 +72,7 @@ def _bar(row: _Row) -> str:
     low, high = place(row["low"]), place(row["high"])
     mark = ""
     if row["value"] is not None:
-        mark = f'<rect class="truth" x="{min(place(row["value"]), 99.0)}%" y="0" width="1%" height="100%"/>'
+        at = row["value"] if row["cut"] is None else row["cut"]
+        mark = f'<rect class="truth" x="{min(place(at), 99.0)}%" y="0" width="1%" height="100%"/>'
     line = f'<rect class="all" x="{low}%" y="25%" width="{round(max(high - low, 0.5), 2)}%" height="50%"/>'
     return f'<svg aria-hidden="true" focusable="false">{line}{mark}</svg>'

@@ -161,11 +161,7 @@ def _state(file: Path) -> tuple[int, int, int]:
 def _read(file: Path) -> dict[bytes, set[str]]:
     """The scopes of every known token, by its hash; an OSError names a line that is none."""
     tokens: dict[bytes, set[str]] = {}
-    try:
-        lines = content(file).decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise OSError(f"{file}: is not UTF-8: {error.reason}") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_lines(file), 1):
         if not line.strip() or line.startswith("#"):
             continue
         found = _LINE.fullmatch(line.strip())
@@ -173,6 +169,13 @@ def _read(file: Path) -> dict[bytes, set[str]]:
             raise OSError(f"{file}, line {number}: takes report or read, then the SHA-256 of a token in 64 digits")
         tokens.setdefault(bytes.fromhex(found[2]), set()).add(found[1])
     return tokens
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return content(file).decode().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OSError(f"the file of tokens can not be read: {error}") from error
 
 
 def _refusing(refusal: Refusal) -> _Handler:

@@ -37,7 +37,8 @@ def estimates(found: Table, *, raw: bool = False) -> str:
     """Answers as a table, each interval as a line with the value on it; below it what is to be said of them. Numbers
     are cut to what is possible, and those that are too few to tell are not told; or all as they came out, `raw`."""
     header = ("answer", "estimate", "interval", "", "reports")
-    every = ({**row, "text": row["raw_text"], "too_few": False} for row in found) if raw else found
+    as_is = ({**row, "text": row["raw_text"], "cut": None, "too_few": False} for row in found)
+    every = as_is if raw else found
     told = [row for row in every if (row["series"], row["measure"]) not in DRAWN]
     named = {(row["metric"], row["key"], row["series"]) for row in told if row["measure"] == "quantity"}
     often = Counter((metric, key) for metric, key, _ in named)
@@ -99,12 +100,13 @@ def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tupl
     share = row["measure"] == "share"
     least, most = drawn_over(row)
     known = bool(row["low_text"])  # a p-value has no interval
+    value = row["value"] if row["cut"] is None else row["cut"]
     of = f"{row['series']} of " if often.get((row["metric"], row["key"]), 0) > 1 and not share else ""
     return (
         f"{row['metric']}: {of}{row['key']}",
         with_unit(row),
         f"{row['low_text']} to {row['high_text']}" if known else "–",
-        bar(None if row["too_few"] else row["value"], row["low"], row["high"], least, most) if known else "",
+        bar(None if row["too_few"] else value, row["low"], row["high"], least, most) if known else "",
         f"{row['reports']:,}",
     )
 

@@ -1,6 +1,6 @@
 // The debug view: what debug clients of this account would report, beside what was recorded on this machine.
 import { ask } from "./api.js";
-import { h, plural, say, swap } from "./dom.js";
+import { details, h, plural, say, swap } from "./dom.js";
 import { Live } from "./live.js";
 import { epochWord } from "./time.js";
 
@@ -38,7 +38,7 @@ export function debugPage(main) {
     if (number === newest) return;
     if (newest !== null) say("A debug client has shown something.");
     newest = number;
-    swap(list, content.showings.length ? content.showings.map(showing) : nothing(), gone(content.dropped));
+    swap(list, content.showings.length ? content.showings.map((own, place) => (place ? earlier(own) : showing(own))) : nothing(), gone(content.dropped));
   }
 }
 
@@ -53,15 +53,26 @@ function nothing() {
 
 const gone = (dropped) => (dropped ? h("p", { class: "about" }, `${plural(dropped, "earlier showing")} had to make room.`) : null);
 
+const titled = (own) => `${own.collection}, ${clock.format(new Date(own.at * 1000))}`;
+
 function showing(own) {
+  const id = `showing-${own.number}`;
+  return h("section", { class: "panel showing", "aria-labelledby": id }, h("h2", { id }, titled(own)), told(own));
+}
+
+// One line, as there may be two hundred of them: what it said is folded away.
+function earlier(own) {
+  const mistakes = own.mistakes.length ? `, ${own.mistakes.length} not taken` : "";
+  const name = `${titled(own)}: ${plural(own.reports.length, "report")}${mistakes}`;
+  return h("section", { class: "panel showing earlier" }, details(`showing-${own.number}-earlier`, h("div", {}, told(own)), name));
+}
+
+function told(own) {
   const span = epochWord(own.seconds);
   const spent = own.reports.reduce((sum, one) => sum + one.epsilon, 0);
   const segment = Object.entries(own.segment).map((pair) => pair.join("=")).join(", ");
   const cost = `epsilon ${number(spent)} of the ${number(own.budget)} that a device may spend in one ${span}`;
-  return h(
-    "section",
-    { class: "panel showing", "aria-labelledby": `showing-${own.number}` },
-    h("h2", { id: `showing-${own.number}` }, `${own.collection}, ${clock.format(new Date(own.at * 1000))}`),
+  return [
     h(
       "p",
       { class: "about" },
@@ -71,10 +82,10 @@ function showing(own) {
         : "Nothing would leave.",
       own.sample < 1 ? ` A device takes part in ${number(own.sample)} of all ${span}s; here it is as if it did.` : "",
     ),
-    own.mistakes.map((what) => h("p", { class: "notice bad" }, h("strong", {}, "Not taken. "), what)),
-    Object.entries(own.refused).map(([metric, why]) => h("p", { class: "notice" }, h("strong", {}, "Not answered. "), `${metric}: ${why}`)),
-    own.reports.map(report),
-  );
+    ...own.mistakes.map((what) => h("p", { class: "notice bad" }, h("strong", {}, "Not taken. "), what)),
+    ...Object.entries(own.refused).map(([metric, why]) => h("p", { class: "notice" }, h("strong", {}, "Not answered. "), `${metric}: ${why}`)),
+    ...own.reports.map(report),
+  ];
 }
 
 function report({ metric, asked, recorded, answer, epsilon, delta, conclusion }) {
