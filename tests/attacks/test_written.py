@@ -66,9 +66,9 @@ def test_a_word_begins_no_list(words: str, written: str) -> None:
 @pytest.mark.parametrize(
     ("sentence", "says"),
     [
-        ("{collection:>999999999}", "stands alone"),
-        ("{collection!r}", "stands alone"),
-        ("{collection:{collection.__class__}}", "stands alone"),
+        ("{collection:>999999999}", "is all that is said"),
+        ("{collection!r}", "is all that is said"),
+        ("{collection:{collection.__class__}}", "is all that is said"),
         ("{collection.__class__}", "is not known there"),
         ("{collection[0]}", "is not known there"),
     ],

@@ -130,8 +130,6 @@ def _unfit(key: str, sentence: str, known: set[str]) -> Iterator[str]:
     except ValueError as error:
         yield f"{key}: braces that do not fit: {error}"
         return
-    if any(form or conversion for _, _, form, conversion in string.Formatter().parse(sentence)):
-        yield f"{key}: a name in braces stands alone, such as {{{min(known, default='name')}}}"
     if unknown:
         takes = f"it has {', '.join(f'{{{each}}}' for each in sorted(known))}" if known else "nothing is filled in"
         yield f"{key}: {', '.join(f'{{{each}}}' for each in sorted(unknown))} is not known there: {takes}"
