@@ -26,7 +26,15 @@ START = datetime(2026, 11, 13, tzinfo=UTC)
 
 def published(name: str, **own: str) -> Published:
     """What is published of a collection, of one row."""
-    numbers = {"value": 0.25, "low": 0.2, "high": 0.3, "reports": 12_345, "confidence": 0.95, "too_few": False}
+    numbers = {
+        "value": 0.25,
+        "cut": None,
+        "low": 0.2,
+        "high": 0.3,
+        "reports": 12_345,
+        "confidence": 0.95,
+        "too_few": False,
+    }
     words = {"text": "25.00%", "low_text": "20.00%", "high_text": "30.00%", "measure": "share", "series": "shares"}
     row: dict[str, Any] = dict.fromkeys(COLUMNS, "") | {"metric": "own", "start": START, "end": START}
     asked = Collection.loads(head(name, 1) + metric("own", "boolean"))

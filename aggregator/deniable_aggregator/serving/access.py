@@ -174,7 +174,9 @@ def _read(file: Path) -> dict[bytes, set[str]]:
 def _lines(file: Path) -> list[str]:
     try:
         return content(file).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise OSError(f"{file}: is not UTF-8: {error.reason}") from error
+    except OSError as error:
         raise OSError(f"the file of tokens can not be read: {error}") from error
 
 
