@@ -12,6 +12,8 @@ import pytest
 
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.ingest import Calendar, FlushSettings
+from deniable_aggregator.ingest.pace import Moments
+from deniable_aggregator.serving.server import Server
 from support.aggregator_proxy import proxied
 from support.aggregator_server import (
     DAY,
@@ -26,7 +28,7 @@ from support.aggregator_server import (
     serving,
     store_of,
 )
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 MALFORMED = grpc.StatusCode.INVALID_ARGUMENT
 GOOD_WIDE = b"\x03" + bytes(6)
@@ -113,19 +115,29 @@ def test_every_bad_batch_has_its_error(tmp_path: Path) -> None:
 
 
 def test_bad_and_good_batches_arrive_together(tmp_path: Path) -> None:
-    """In one flush, each malformed batch is refused by itself, and all the good ones beside them are counted."""
+    """In one flush, each malformed batch is refused by itself, and all the good ones beside them are counted.
+
+    They come on several connections, each of which has room for so many calls.
+    """
 
     async def submit() -> None:
-        async with serving(tmp_path, flush=FlushSettings(interval=0.2)) as (server, client):
+        malformed = [batch for _, batch, code, *_ in REFUSED if code is MALFORMED]
+        good = [request((0, 2), (3, number)) for number in range(60)]
+        in_flush = sum("rows[" in fields[0] for *_, code, _, fields in REFUSED if code is MALFORMED) + len(good)
+        flush = FlushSettings(interval=2 * PATIENCE, most_batches=in_flush)
+        async with (
+            serving(tmp_path, flush=flush) as (server, client),
+            connected(server.port) as second,
+            connected(server.port) as third,
+        ):
             await client.submit(request((0, 0)))
-            malformed = [batch for _, batch, code, *_ in REFUSED if code is MALFORMED]
-            good = [request((0, 2), (3, number)) for number in range(60)]
             told, stored = await asyncio.gather(
-                asyncio.gather(*map(client.refused, malformed)), asyncio.gather(*map(client.submit, good))
+                asyncio.gather(*map(client.refused, malformed)),
+                asyncio.gather(*map(second.submit, good[::2]), *map(third.submit, good[1::2])),
             )
             assert stored == [False] * 60
             assert {one.reason for one in told} == {"MALFORMED_BATCH"}
-            assert server.stats.flushes <= 4
+            assert server.stats.flushes == 2
             assert await counted(server, 0) == [1, 0, 60, 0, 0]
             assert await counted(server, 3) == [60, 1770, 70_210, 0]
 
@@ -239,29 +251,43 @@ def test_two_aggregators_one_store(tmp_path: Path) -> None:
     asyncio.run(submit())
 
 
+def end_interval(server: Server) -> None:
+    """What waits for the end of an interval waits no longer."""
+    assert server._reports
+    (lane,) = server._reports._batcher._lanes
+    lane._next = Moments(0.0, 0.0, 0.0)
+    lane._schedule()
+
+
 def test_busy(tmp_path: Path) -> None:
     """Beyond the batches or bytes that may wait, a batch is RESOURCE_EXHAUSTED with RetryInfo; later it is taken."""
 
-    async def submit(flush: FlushSettings, room: int) -> None:
-        async with serving(tmp_path, flush=flush) as (server, client):
+    async def submit(room: int, **most: int) -> None:
+        async with serving(tmp_path, flush=FlushSettings(interval=2 * PATIENCE, **most)) as (server, client):
             await client.submit(request((3, 7)))
             batches = [request((0, 1), (1, 1)) for _ in range(room + 5)]
-            sent = [client.send(batch.SerializeToString()) for batch in batches]
-            answers = await asyncio.gather(*sent, return_exceptions=True)
-            assert sum(isinstance(answer, grpc.aio.AioRpcError) for answer in answers) == 5
-            assert server.stats.refused == {"BUSY": 5}
+            sent = asyncio.gather(
+                *(client.send(batch.SerializeToString()) for batch in batches), return_exceptions=True
+            )
+            await until(lambda: server.stats.refused == {"BUSY": 5}, "the last five find no room")
+            await until(lambda: server.stats.waiting == room)
+            end_interval(server)
             again = []
-            for batch, answer in zip(batches, answers, strict=True):
+            for batch, answer in zip(batches, await sent, strict=True):
                 if isinstance(answer, grpc.aio.AioRpcError):
                     told = Told.by(answer)
                     assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "BUSY")
                     assert told.retry_after
-                    again.append(client.submit(batch))
-            assert await asyncio.gather(*again) == [False] * 5
+                    again.append(batch)
+            taken = asyncio.gather(*map(client.submit, again))
+            await until(lambda: server.stats.waiting == 5)
+            end_interval(server)
+            assert await taken == [False] * 5
+            assert server.stats.refused == {"BUSY": 5}
             assert server.stats.waiting == 0
 
-    asyncio.run(submit(FlushSettings(interval=0.5, most_waiting=10), 10))
-    asyncio.run(submit(FlushSettings(interval=0.5, most_waiting_bytes=16 * 7 + 8), 7))
+    asyncio.run(submit(10, most_waiting=10))
+    asyncio.run(submit(7, most_waiting_bytes=16 * 7 + 8))
 
 
 def test_a_cancelled_call_harms_nobody(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from support.aggregator_server import (
     serving,
     store_of,
 )
-from support.waiting import until
+from support.waiting import PATIENCE, until
 
 
 def message(sequence: int, *batches: SubmitReportsRequest) -> bytes:
@@ -164,7 +164,7 @@ def test_draining_ends_a_stream_without_loss(tmp_path: Path) -> None:
 
     async def forward() -> None:
         answered: dict[int, int] = {}
-        async with serving(tmp_path, flush=FlushSettings(interval=0.2)) as (server, client):
+        async with serving(tmp_path, flush=FlushSettings(interval=2 * PATIENCE)) as (server, client):
             call = client.stream()
 
             async def read() -> Told:
@@ -178,13 +178,14 @@ def test_draining_ends_a_stream_without_loss(tmp_path: Path) -> None:
             reading = asyncio.create_task(read())
             for sequence in range(50):
                 await call.write(message(sequence, request((0, 1))))
-            await until(lambda: server.stats.waiting >= 45)
+            await until(lambda: server.stats.accepted + server.stats.waiting == 50)
+            assert server.stats.waiting
             await server.drain()
             told = await reading
             assert (told.code, told.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
             assert told.retry_after
         stored = sum(answered.values())
-        assert stored >= 45
+        assert stored == 50
         async with serving(tmp_path) as (server, _):
             assert await counted(server, 0) == [0, stored, 0, 0, 0]
 
