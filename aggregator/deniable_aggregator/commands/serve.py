@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+_UNITS = {"M": 20, "G": 30}
+"""Powers of two."""
+
 
 def add(commands: Any) -> None:
     """Add `deniable serve` to the commands, with its options."""
@@ -85,6 +88,13 @@ def add(commands: Any) -> None:
         "--workers", type=positive, default=1, help="processes that take reports (%(default)s); best one a processor"
     )
     parser.add_argument(
+        "--worker-memory",
+        type=_bytes,
+        default="512M",
+        metavar="SIZE",
+        help="memory beyond which a fresh process takes a worker's place, such as 256M or 1G (%(default)s)",
+    )
+    parser.add_argument(
         "--shards",
         type=positive,
         default=1,
@@ -127,6 +137,13 @@ def _durability(text: str) -> Durability:
         return Durability(Promise(level), int(replicas) if colon else 1)
     except ValueError:
         raise argparse.ArgumentTypeError(f"is memory, fsync, replicated or replicated:N, not {text!r}") from None
+
+
+def _bytes(text: str) -> int:
+    number, unit = text[:-1], text[-1:].upper()
+    if unit not in _UNITS or not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f"is a whole number of M or G, such as 512M, not {text!r}")
+    return int(number) << _UNITS[unit]
 
 
 def _keep(text: str) -> tuple[str, int]:
@@ -181,6 +198,7 @@ def run(options: Any) -> None:
         shards=options.shards,
         grace=options.grace,
         access=access,
+        worker_memory=options.worker_memory,
         simulated=options.simulated,
     )
     settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))

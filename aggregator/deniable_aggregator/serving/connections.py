@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 from deniable_aggregator.serving.closings import Closings
 from deniable_aggregator.serving.debts import Debts
+from deniable_aggregator.serving.processors import waited
 
 __all__ = ["Guard", "places", "raise_file_limit"]
 
@@ -46,8 +47,9 @@ _BUSY = 0.25
 """A process that has used so much of a processor since it was looked at is busy: it may not have had more."""
 _KEPT = 128
 """So many quiet connections are kept when memory is tight: an idle one takes 20 kB."""
-_FRESH_SECONDS = 2.0
-"""A connection that has been quiet for less is not closed: its first words may be on their way."""
+_FRESH_SECONDS, _FRESH_AT_MOST = 2.0, 10.0
+"""A connection that has been quiet for less is not closed: its first words may be on their way, or wait in gRPC. The
+first are seconds for a process that has a processor; one that is kept from it takes longer, up to the last."""
 _TASKS = 20_000
 """Two a call. With more calls than that, quiet connections go as well: they keep calls whose answers nobody takes."""
 _LAST_DATA, _RECEIVED = 52, 128
@@ -123,7 +125,8 @@ class Guard:
         self._on_way = on_way
         """The bytes of messages that a connection may have on their way."""
         self._debts = Debts()
-        self._looked, self._used = time.monotonic(), time.process_time()
+        self._looked, self._used, self._kept = time.monotonic(), time.process_time(), waited()
+        self._fresh = _FRESH_SECONDS
         self._expelled: set[str] = set()
         self._expels = 0.0
         """When connections may be looked for again, on the loop's clock."""
@@ -145,9 +148,10 @@ class Guard:
     async def look(self) -> int:
         """Close quiet connections if there are too many, or too many calls, or memory is tight, and those in debt if
         the process is busy; how many were."""
-        now, used, brought = time.monotonic(), time.process_time(), self._brought()
-        seconds, spent = now - self._looked, used - self._used
-        self._looked, self._used = now, used
+        now, used, kept, brought = time.monotonic(), time.process_time(), waited(), self._brought()
+        seconds, spent, lost = now - self._looked, used - self._used, kept - self._kept
+        self._looked, self._used, self._kept = now, used, kept
+        self._fresh = _fresh(seconds, lost)
         self._busy = spent > _BUSY * seconds
         if not self._busy:
             self._debts.forget()
@@ -184,7 +188,7 @@ class Guard:
         for number, connection in enumerate(sorted(found, reverse=True)[: max(surplus, 0)]):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(_APART_SECONDS if tight and number else 0)
-            if connection.quiet >= _FRESH_SECONDS:
+            if connection.quiet >= self._fresh:
                 closed += self._close(connection)
         self._closings.quiet(closed, len(found), self._most)
         return closed
@@ -237,6 +241,12 @@ class Guard:
                 own.shutdown(socket.SHUT_RDWR)
                 return True
         return False
+
+
+def _fresh(seconds: float, lost: float) -> float:
+    """For how long a connection is fresh to a process that was kept from running for so much of the last seconds."""
+    own = max(seconds - lost, seconds * _FRESH_SECONDS / _FRESH_AT_MOST)
+    return _FRESH_SECONDS * seconds / own if seconds > 0 else _FRESH_SECONDS
 
 
 def _named(own: socket.socket) -> str:
