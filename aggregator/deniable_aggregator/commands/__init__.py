@@ -35,6 +35,7 @@ from deniable_aggregator.commands import (
     serve,
     simulate,
     synthesize,
+    token,
 )
 from deniable_aggregator.commands._command import CommandParser, UsageError
 
@@ -44,6 +45,7 @@ _COMMANDS = (
     demo,
     init,
     serve,
+    token,
     estimates,
     compare,
     counters,
