@@ -110,10 +110,9 @@ def test_an_import_that_was_killed_goes_on(tmp_path: Path) -> None:
                     left -= 1
                     return await Store.merge(third, *said)
 
-                third.merge = merge  # type: ignore[method-assign]
-                with contextlib.suppress(ConnectionError):
+                with pytest.MonkeyPatch.context() as patch, contextlib.suppress(ConnectionError):
+                    patch.setattr(third, "merge", merge)
                     await bring(third, tmp_path / "file", [LAYOUT])
-                del third.merge
                 told = await asyncio.gather(*(bring(third, tmp_path / "file", [LAYOUT]) for _ in range(2)))
                 assert sum(each.added for each in told) == 6 - parcels
                 assert {each.added + each.known for each in told} == {6}
