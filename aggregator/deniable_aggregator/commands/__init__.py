@@ -33,6 +33,7 @@ from deniable_aggregator.commands import (
     serve,
     simulate,
     synthesize,
+    token,
 )
 from deniable_aggregator.commands._command import CommandParser, UsageError
 
@@ -42,6 +43,7 @@ _COMMANDS = (
     demo,
     init,
     serve,
+    token,
     estimates,
     compare,
     counters,
