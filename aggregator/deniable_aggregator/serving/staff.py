@@ -125,7 +125,11 @@ class Member:
         """Start a process that is the member from now on, and wait until it takes calls."""
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = process = await self._nursery.start(theirs)
+            try:
+                self._process = process = await self._nursery.start(theirs)
+            except BaseException:
+                ours.close()
+                raise
         if self._stopping.is_set():  # it was told so while there was no process
             self._tell(signal.SIGTERM, process)
         self._link = link = await Link.over(ours)
