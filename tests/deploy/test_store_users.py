@@ -165,7 +165,7 @@ def test_passwords_are_made_once_and_are_nowhere_but_in_their_addresses(tmp_path
     urls = {path.name: path.read_text() for path in made.glob("*.url")}
     assert made.stat().st_mode & 0o077 == 0
     assert urls.keys() == {"aggregator.url", "operator.url"}
-    passwords = {re.fullmatch(r"redis://\w+:([0-9a-f]{64})@valkey:6379/0\n", text)[1] for text in urls.values()}  # type: ignore[index]
+    passwords = {re.fullmatch(r"redis://\w+:([0-9a-f]{64})@valkey:6379/0", text)[1] for text in urls.values()}  # type: ignore[index]
     assert len(passwords) == 2
     known = (made / "users.acl").read_text()
     assert not any(password in known for password in passwords)
