@@ -5,11 +5,12 @@
 #   make test    every test, in some minutes
 #   make test-busy  every test, while an endless loop keeps each processor busy
 #   make test-shuffled  every test, in an order drawn from SEED
+#   make test-versions  the tests that need no server, on every later Python that is here
 #   make check   format, lint, types, the rules of the house, the wire
 #   make docs    the documentation as a site, in build/docs; make docs-view serves it on this machine
 #   make bench   every figure that the README states
 #   make proto   the generated code, anew
-#   make dist    wheels and source distributions of both packages, in dist/
+#   make dist    wheels and source distributions of both packages, with what they are made of, in dist/
 #   make lock    the locked requirements, anew
 
 PYTHON ?= python3
@@ -20,6 +21,11 @@ PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
 FLOWER_VENV := .venv-flower
 FLOWER_READY := $(FLOWER_VENV)/.ready
+RELEASE_VENV := .venv-release
+RELEASE_READY := $(RELEASE_VENV)/.ready
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+  --no-emit-index-url --no-annotate
+PYTHONS ?= python3.12 python3.13 python3.14
 DEVICES ?= 10000
 SEED ?= 1
 JOBS ?= 3
@@ -31,7 +37,7 @@ PACKAGES := chromium prometheus redis-server nghttp2-client
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep check docs docs-view bench proto promise dist lock format clean
+.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep test-versions check docs docs-view bench proto promise dist lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -58,6 +64,12 @@ $(FLOWER_READY): requirements/flower.txt client/pyproject.toml aggregator/pyproj
 	@$(FLOWER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/flower.txt
 	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
+	@touch $@
+
+$(RELEASE_READY): requirements/release.txt
+	@$(PYTHON) -m venv --clear $(RELEASE_VENV)
+	@$(RELEASE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(RELEASE_VENV) $(RELEASE_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/release.txt
 	@touch $@
 
 demo: $(READY)
@@ -89,7 +101,12 @@ test-shuffled: $(READY) system-tools
 test-deep: $(READY) $(FLOWER_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
 
-check: $(READY) $(PROTO_READY)
+test-versions:
+	@for python in $(PYTHONS); do if $$python -c '' 2> /dev/null; then \
+	    $(MAKE) PYTHON=$$python VENV=.venv-$$(basename $$python) quick || exit 1; \
+	  else echo "There is no $$python here: not tested"; fi; done
+
+check: $(READY) $(PROTO_READY) $(RELEASE_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools examples/lectures
@@ -100,6 +117,7 @@ check: $(READY) $(PROTO_READY)
 	$(BIN)/buf lint
 	$(BIN)/python tools/check_wire.py
 	$(PROTO_VENV)/bin/python tools/generate_proto.py --check
+	$(BIN)/python -m tools.release build/release
 
 docs: $(READY)
 	@$(BIN)/python -m tools.site
@@ -116,18 +134,16 @@ proto: $(PROTO_READY)
 promise: $(READY)
 	$(BIN)/buf build --exclude-source-info -o proto/promised.json
 
-dist: $(READY)
-	@rm -rf dist
-	@for each in client aggregator; do (cd $$each && ../$(BIN)/python -m hatchling build -d ../dist) || exit 1; done
+dist: $(READY) $(RELEASE_READY)
+	@$(BIN)/python -m tools.release dist
 
 lock: $(READY)
-	for name in dev flower proto; do \
-	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	    --no-emit-index-url --no-annotate requirements/$$name.in -o requirements/$$name.txt; done
+	for name in dev flower proto release; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done
+	$(COMPILE) --constraint requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(PROTO_VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-python3.* $(PROTO_VENV) $(RELEASE_VENV) build dist .pytest_cache .mypy_cache .ruff_cache
