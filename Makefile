@@ -21,19 +21,18 @@ PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
 FLOWER_VENV := .venv-flower
 FLOWER_READY := $(FLOWER_VENV)/.ready
-RELEASE_VENV := .venv-release
-RELEASE_READY := $(RELEASE_VENV)/.ready
-COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-  --no-emit-index-url --no-annotate
+RELEASE_READY := .venv-release/.ready
 PYTHONS ?= python3.12 python3.13 python3.14
+DEPLOY_VENV := .venv-deploy
+DEPLOY_READY := $(DEPLOY_VENV)/.ready
 DEVICES ?= 10000
 SEED ?= 1
 JOBS ?= 3
 SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
   $(addprefix --ignore=tests/client/,$(addsuffix .py,$(SLOW)))
-TOOLS := chromium prometheus promtool redis-server h2load
-PACKAGES := chromium prometheus redis-server nghttp2-client
+TOOLS := chromium prometheus promtool redis-server h2load nginx systemd-analyze
+PACKAGES := chromium prometheus redis-server nghttp2-client nginx-light systemd
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
@@ -52,12 +51,6 @@ $(READY): requirements/dev.txt client/pyproject.toml aggregator/pyproject.toml
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
-$(PROTO_READY): requirements/proto.txt
-	@$(PYTHON) -m venv --clear $(PROTO_VENV)
-	@$(PROTO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(PROTO_VENV) $(PROTO_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/proto.txt
-	@touch $@
-
 # Flower wants an older protobuf than the house is tested with.
 $(FLOWER_READY): requirements/flower.txt client/pyproject.toml aggregator/pyproject.toml
 	@$(PYTHON) -m venv --clear $(FLOWER_VENV)
@@ -66,10 +59,11 @@ $(FLOWER_READY): requirements/flower.txt client/pyproject.toml aggregator/pyproj
 	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
-$(RELEASE_READY): requirements/release.txt
-	@$(PYTHON) -m venv --clear $(RELEASE_VENV)
-	@$(RELEASE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(RELEASE_VENV) $(RELEASE_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/release.txt
+# Programs that make or check something, each sort in an environment that nothing else needs.
+$(PROTO_READY) $(RELEASE_READY) $(DEPLOY_READY): .venv-%/.ready: requirements/%.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --require-hashes -r $<
 	@touch $@
 
 demo: $(READY)
@@ -86,19 +80,19 @@ system-tools:
 	    $(PACKAGES) > /dev/null; \
 	else echo "What needs$$missing is skipped; to run it: sudo apt-get install $(PACKAGES)"; fi
 
-test: $(READY) system-tools
+test: $(READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
 quick: $(READY)
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" $(QUICK)
 
-test-busy: $(READY) system-tools
+test-busy: $(READY) $(DEPLOY_READY) system-tools
 	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
-test-shuffled: $(READY) system-tools
+test-shuffled: $(READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" --shuffled $(SEED)
 
-test-deep: $(READY) $(FLOWER_READY) system-tools
+test-deep: $(READY) $(FLOWER_READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
 
 test-versions:
@@ -138,12 +132,14 @@ dist: $(READY) $(RELEASE_READY)
 	@$(BIN)/python -m tools.release dist
 
 lock: $(READY)
-	for name in dev flower proto release; do $(COMPILE) requirements/$$name.in -o requirements/$$name.txt; done
-	$(COMPILE) --constraint requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
+	for name in dev flower proto deploy release runtime; do \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	    --no-emit-index-url --no-annotate $$([ $$name != runtime ] || echo -c requirements/dev.txt) \
+	    requirements/$$name.in -o requirements/$$name.txt; done
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(VENV)-python3.* $(PROTO_VENV) $(RELEASE_VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv* build dist .pytest_cache .mypy_cache .ruff_cache

@@ -13,12 +13,14 @@ are told: with what requirements/runtime.txt locks, and nothing else.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 __all__ = ["differing", "main", "not_universal"]
 
@@ -72,7 +74,7 @@ def _build(into: Path) -> None:
 
 
 def _tell_materials(name: str, package: Path, built: Path, temporary: Path) -> None:
-    environment = temporary / f"{name}-environment"
+    environment, told = temporary / f"{name}-environment", built / f"{name}.cdx.json"
     wheels = sorted(built.glob("*.whl")) if name != "deniable" else sorted(built.glob("deniable-[0-9]*.whl"))
     _run(BIN / "python", "-m", "venv", "--without-pip", environment)
     locked = ROOT / "requirements" / "runtime.txt"
@@ -83,8 +85,18 @@ def _tell_materials(name: str, package: Path, built: Path, temporary: Path) -> N
     _run(
         RELEASE_BIN / "cyclonedx-py", "environment", environment, "--pyproject", package / "pyproject.toml",
         "--mc-type", "library" if name == "deniable" else "application", "--output-reproducible", "--short-PURLs",
-        "--output-file", built / f"{name}.cdx.json",
+        "--output-file", told,
     )  # fmt: skip
+    told.write_text(json.dumps(_without_places(json.loads(told.read_text())), indent=2) + "\n")
+
+
+def _without_places(materials: dict[str, Any]) -> dict[str, Any]:
+    """Materials that do not say where on this machine a wheel of ours was taken from."""
+    for component in materials["components"]:
+        found = component.pop("externalReferences", [])
+        if kept := [each for each in found if not each["url"].startswith("file:")]:
+            component["externalReferences"] = kept
+    return materials
 
 
 def _run(*command: str | Path, cwd: Path = ROOT) -> None:
