@@ -7,8 +7,8 @@ The directory has the wheels and source distributions of both packages then, and
 what is wrong with them, and nothing is left there: two builds that differ, a description that an index would not
 show, a wheel that is not for every platform.
 
-The tools that look have an environment of their own (requirements/release.txt), and so has each package whose materials
-are told: with what requirements/runtime.txt locks, and nothing else.
+The tools that look have an environment of their own (requirements/release.txt), and so has each package whose
+materials are told: with what requirements/runtime.txt locks, and nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-__all__ = ["differing", "main", "not_universal"]
+__all__ = ["differing", "main", "not_universal", "without_places"]
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
@@ -87,10 +87,10 @@ def _tell_materials(name: str, package: Path, built: Path, temporary: Path) -> N
         "--mc-type", "library" if name == "deniable" else "application", "--output-reproducible", "--short-PURLs",
         "--output-file", told,
     )  # fmt: skip
-    told.write_text(json.dumps(_without_places(json.loads(told.read_text())), indent=2) + "\n")
+    told.write_text(json.dumps(without_places(json.loads(told.read_text())), indent=2) + "\n")
 
 
-def _without_places(materials: dict[str, Any]) -> dict[str, Any]:
+def without_places(materials: dict[str, Any]) -> dict[str, Any]:
     """Materials that do not say where on this machine a wheel of ours was taken from."""
     for component in materials["components"]:
         found = component.pop("externalReferences", [])
@@ -100,7 +100,7 @@ def _without_places(materials: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(*command: str | Path, cwd: Path = ROOT) -> None:
-    ran = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    ran = subprocess.run(command, check=False, cwd=cwd, capture_output=True, text=True)
     if ran.returncode:
         raise SystemExit(f"{' '.join(map(str, command))}:\n{ran.stdout}{ran.stderr}")
 
