@@ -25,6 +25,7 @@ from deniable_aggregator.ingest.ending import forget_soon
 from deniable_aggregator.ingest.ending import refuse as refuse_call
 from deniable_aggregator.ingest.refusal import Refusal
 from deniable_aggregator.serving.certificates import Certificates
+from deniable_aggregator.serving.port import whose
 from deniable_aggregator.serving.tokens import Bearer, Tokens
 
 __all__ = ["Access"]
@@ -84,7 +85,7 @@ class Access:
             secrets = Certificates(self.certificate, self.key, self.client_ca).credentials()
             return server.add_secure_port(where, secrets)
         except RuntimeError as error:
-            raise OSError(f"can not listen on {where}: {error}") from error
+            raise OSError(f"can not listen on {where}{whose(error)}; --listen HOST:PORT has another") from error
 
     def costs_more(self) -> bool:
         """Whether the certificate is an RSA one. Devices do not keep connections, and one that connects costs 2.4
