@@ -52,9 +52,7 @@ def page() -> str:
 def _said(about: dict[str, str | list[str]]) -> str:
     if expression := about.get("license_expression"):
         return str(expression)
-    classified = [
-        str(each).rpartition(" :: ")[2] for each in about.get("classifier", ()) if "License ::" in each
-    ]
+    classified = [str(each).rpartition(" :: ")[2] for each in about.get("classifier", ()) if "License ::" in each]
     words = classified or [str(about.get("license", "unknown"))]
     return " OR ".join(sorted({_NAMES.get(each, each) for each in words}))
 
