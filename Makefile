@@ -31,8 +31,8 @@ JOBS ?= 3
 SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
   $(addprefix --ignore=tests/client/,$(addsuffix .py,$(SLOW)))
-TOOLS := chromium prometheus promtool redis-server h2load nginx systemd-analyze
-PACKAGES := chromium prometheus redis-server nghttp2-client nginx-light systemd
+TOOLS := chromium prometheus promtool redis-server h2load nginx openssl systemd-analyze
+PACKAGES := chromium prometheus redis-server nghttp2-client nginx-light openssl systemd
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
