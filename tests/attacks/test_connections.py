@@ -20,7 +20,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from deniable_aggregator.serving import connections as connections_module
 from deniable_aggregator.serving import server as serving_module
-from deniable_aggregator.serving.connections import _FRESH_AT_MOST, _FRESH_SECONDS, Guard, _fresh
+from deniable_aggregator.serving.connections import _FRESH_SECONDS, _LATEST, Guard, _late
 from support.aggregator_server import Client, connected, request, serving
 from support.aggregators import DIGEST, EXACT, running
 from support.waiting import PATIENCE, until
@@ -185,12 +185,12 @@ def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest
     asyncio.run(crowd())
 
 
-def test_a_connection_is_fresh_for_longer_to_a_process_that_hardly_runs() -> None:
-    """By what it was kept from since it looked last; two seconds for one that has a processor, ten at the most."""
-    assert _fresh(0.5, 0.0) == _FRESH_SECONDS
-    assert _fresh(0.5, 0.25) == 2 * _FRESH_SECONDS
-    assert _fresh(0.5, 0.5) == _fresh(0.5, 9.0) == _FRESH_AT_MOST
-    assert _fresh(0.0, 0.0) == _FRESH_SECONDS
+def test_a_process_that_hardly_runs_knows_that_it_is_late() -> None:
+    """By what it was kept from since it looked last: what it does, and whom it takes for quiet, is told by that."""
+    assert _late(0.5, 0.0) == 1.0
+    assert _late(0.5, 0.25) == 2.0
+    assert _late(0.5, 0.5) == _late(0.5, 9.0) == _LATEST
+    assert _late(0.0, 0.0) == 1.0
 
 
 def test_watchers_that_take_no_answer_hold_nothing_up(tmp_path: Path) -> None:
