@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -94,7 +93,7 @@ def _no_window(wire: Wire) -> None:
 def _gone(wire: Wire) -> None:
     """Calls whose answers wait to be written when their connection ends."""
     _no_window(wire)
-    time.sleep(0.2)
+    wire.settle()
 
 
 SHAPES: dict[str, Callable[[Wire], None]] = {
