@@ -26,8 +26,8 @@ JOBS ?= 3
 SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
   $(addprefix --ignore=tests/client/,$(addsuffix .py,$(SLOW)))
-TOOLS := chromium prometheus promtool redis-server h2load
-PACKAGES := chromium prometheus redis-server nghttp2-client
+TOOLS := chromium-headless-shell prometheus promtool redis-server h2load
+PACKAGES := chromium-headless-shell prometheus redis-server nghttp2-client
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
