@@ -28,7 +28,7 @@ from support.site import browser
 
 SAMPLE = ("index", "project/README", "privacy", "collections", "reference/deniable", "reference/commands", "search")
 NARROW = ("index", "collections", "reference/deniable", "search")
-"""Of the sample one of every sort: in dark the colours are others, on a phone the menu is, not what is on the page."""
+"""Of the sample one of every sort: in dark the colours are others, on a phone the menu is, not what a page says."""
 LOADED = {"link", "script", "img", "iframe", "source"}
 """What a browser fetches by itself."""
 
