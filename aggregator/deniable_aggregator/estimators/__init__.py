@@ -42,6 +42,17 @@ from deniable_aggregator.estimators import (
 )
 from deniable_aggregator.estimators._association import Association, association
 from deniable_aggregator.estimators._coins import Drawn, drawn
+from deniable_aggregator.estimators._contributions import (
+    Contributions,
+    Part,
+    named,
+    of_answer,
+    of_levels,
+    of_vector,
+    reached,
+    rest,
+    summed,
+)
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import simultaneous
 from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
@@ -68,6 +79,7 @@ __all__ = [
     "Association",
     "Cells",
     "Conditionals",
+    "Contributions",
     "Drawn",
     "Entries",
     "Fit",
@@ -76,6 +88,7 @@ __all__ = [
     "Listed",
     "Means",
     "OneBit",
+    "Part",
     "Ranks",
     "Shares",
     "Spread",
@@ -89,14 +102,21 @@ __all__ = [
     "drawn",
     "entries",
     "expected",
+    "farthest",
     "fit",
     "found_of",
     "frequencies",
     "frequent",
     "means",
+    "named",
+    "of_answer",
+    "of_levels",
     "ranks",
+    "reached",
+    "rest",
     "seen_from",
     "simultaneous",
+    "summed",
     "table",
 ]
 
@@ -187,3 +207,9 @@ def entries(mechanism: Mechanism, counters: NDArray[np.int64]) -> Entries:
     """What each entry of a vector is on average."""
     found: Entries = _of(mechanism, "entries")(mechanism, counters)
     return found
+
+
+def farthest(mechanism: Mechanism) -> tuple[float, float]:
+    """How far from 0 one entry of a vector can be that is sent, and how long all of it: in steps of the grid."""
+    nothing = np.zeros(mechanism.shape.counters, dtype=np.int64)
+    return of_vector(mechanism.shape, entries(mechanism, nothing).step)
