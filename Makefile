@@ -20,14 +20,16 @@ PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
 FLOWER_VENV := .venv-flower
 FLOWER_READY := $(FLOWER_VENV)/.ready
+DEPLOY_VENV := .venv-deploy
+DEPLOY_READY := $(DEPLOY_VENV)/.ready
 DEVICES ?= 10000
 SEED ?= 1
 JOBS ?= 3
 SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
   $(addprefix --ignore=tests/client/,$(addsuffix .py,$(SLOW)))
-TOOLS := chromium prometheus promtool redis-server h2load
-PACKAGES := chromium prometheus redis-server nghttp2-client
+TOOLS := chromium prometheus promtool redis-server h2load nginx systemd-analyze
+PACKAGES := chromium prometheus redis-server nghttp2-client nginx-light systemd
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
@@ -60,6 +62,13 @@ $(FLOWER_READY): requirements/flower.txt client/pyproject.toml aggregator/pyproj
 	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
+# What checks deploy/: the real programs, which nothing else needs.
+$(DEPLOY_READY): requirements/deploy.txt
+	@$(PYTHON) -m venv --clear $(DEPLOY_VENV)
+	@$(DEPLOY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(DEPLOY_VENV) $(DEPLOY_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/deploy.txt
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/deniable demo --devices $(DEVICES) $(if $(ONCE),--once)
 
@@ -74,19 +83,19 @@ system-tools:
 	    $(PACKAGES) > /dev/null; \
 	else echo "What needs$$missing is skipped; to run it: sudo apt-get install $(PACKAGES)"; fi
 
-test: $(READY) system-tools
+test: $(READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
 quick: $(READY)
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" $(QUICK)
 
-test-busy: $(READY) system-tools
+test-busy: $(READY) $(DEPLOY_READY) system-tools
 	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
-test-shuffled: $(READY) system-tools
+test-shuffled: $(READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" --shuffled $(SEED)
 
-test-deep: $(READY) $(FLOWER_READY) system-tools
+test-deep: $(READY) $(FLOWER_READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
 
 check: $(READY) $(PROTO_READY)
@@ -121,13 +130,14 @@ dist: $(READY)
 	@for each in client aggregator; do (cd $$each && ../$(BIN)/python -m hatchling build -d ../dist) || exit 1; done
 
 lock: $(READY)
-	for name in dev flower proto; do \
+	for name in dev flower proto deploy runtime; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	    --no-emit-index-url --no-annotate requirements/$$name.in -o requirements/$$name.txt; done
+	    --no-emit-index-url --no-annotate $$([ $$name != runtime ] || echo -c requirements/dev.txt) \
+	    requirements/$$name.in -o requirements/$$name.txt; done
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(PROTO_VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PROTO_VENV) $(FLOWER_VENV) $(DEPLOY_VENV) build dist .pytest_cache .mypy_cache .ruff_cache

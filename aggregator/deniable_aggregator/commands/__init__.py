@@ -25,6 +25,8 @@ from deniable_aggregator.commands import (
     doubt,
     estimates,
     explain,
+    export,
+    import_,
     init,
     ledger,
     notice,
@@ -33,6 +35,7 @@ from deniable_aggregator.commands import (
     serve,
     simulate,
     synthesize,
+    token,
 )
 from deniable_aggregator.commands._command import CommandParser, UsageError
 
@@ -42,11 +45,14 @@ _COMMANDS = (
     demo,
     init,
     serve,
+    token,
     estimates,
     compare,
     counters,
     publish,
     doubt,
+    export,
+    import_,
     check,
     plan,
     explain,

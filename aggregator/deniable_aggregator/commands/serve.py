@@ -16,6 +16,8 @@ from deniable_aggregator.commands._command import Parser, UsageError, add_http, 
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deniable_aggregator.analysis.catalog import Catalog
     from deniable_aggregator.serving.server import Settings
     from deniable_aggregator.serving.sources import Sources
@@ -107,7 +109,10 @@ def _add_access(parser: Parser) -> None:
         ("--tls-cert", "certificate chain (PEM): only TLS is spoken then; may be renewed while it is served"),
         ("--tls-key", "the certificate's private key (PEM)"),
         ("--tls-client-ca", "certificates (PEM) of which one must have signed a client's"),
-        ("--tokens", "bearer tokens that are let in: lines of report or read, and a token's SHA-256"),
+        (
+            "--tokens",
+            "bearer tokens that are let in, as deniable token writes them; may be changed while it is served",
+        ),
     ):
         parser.add_argument(name, type=Path, metavar="FILE", help=what)
 
@@ -198,15 +203,22 @@ def run(options: Any) -> None:
             print(f"the page is at {site.url}", flush=True)
             if site.debug_url:
                 print(f"the debug view is at {site.debug_url}", flush=True)
-        served = {collection.name for collection in supervisor.catalog.collections()}
-        for name in settings.calendar.keeps.keys() - served:
-            print(f"--keep {name}=...: no such collection is served; {hint(name, served)}", file=sys.stderr)
-        if access.costs_more():
-            print(
-                "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA", file=sys.stderr
-            )
+        for remark in _remarks(settings, {collection.name for collection in supervisor.catalog.collections()}):
+            print(remark, file=sys.stderr)
 
     serve(supervisor, ready, alone=options.alone)
+
+
+def _remarks(settings: Settings, served: set[str]) -> Iterator[str]:
+    """What is most likely not meant so."""
+    access = settings.access
+    said = [(f"--keep {name}=...", name) for name in settings.calendar.keeps]
+    said += [(f"{access.tokens} has tokens of {name}", name) for name in sorted(access.names())]
+    for where, name in said:
+        if name not in served:
+            yield f"{where}: no such collection is served; {hint(name, served)}"
+    if access.costs_more():
+        yield "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA"
 
 
 def _check(options: Any, settings: Settings, sources: Sources) -> None:

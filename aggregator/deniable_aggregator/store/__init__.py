@@ -10,24 +10,29 @@ from deniable_aggregator.store.errors import (
     CounterOverflow,
     DataDirectoryInUse,
     EmbeddedStoreFailed,
+    SchemaMismatch,
     ShardMismatch,
     StoreError,
     StoreFull,
     StoreUnavailable,
     StoreUnfit,
 )
+from deniable_aggregator.store.imports import IDENTITY_BYTES, Claim
 from deniable_aggregator.store.keys import CounterKey, EpochKey
 from deniable_aggregator.store.known import Named
 from deniable_aggregator.store.reading import Cell, Counted
+from deniable_aggregator.store.snapshots import Snapshot
 from deniable_aggregator.store.store import ID_BYTES, Arrivals, Store, StoreStatus
 
 __all__ = [
+    "IDENTITY_BYTES",
     "ID_BYTES",
     "KEY",
     "MOST_REASON",
     "Additions",
     "Arrivals",
     "Cell",
+    "Claim",
     "Counted",
     "CounterKey",
     "CounterOverflow",
@@ -43,7 +48,9 @@ __all__ = [
     "KeyArray",
     "Named",
     "Promise",
+    "SchemaMismatch",
     "ShardMismatch",
+    "Snapshot",
     "Store",
     "StoreError",
     "StoreFull",
