@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
+from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import MOST_REASON, Doubt, Doubted, Doubts
 from deniable_aggregator.store.durability import Durability, Promise
 from deniable_aggregator.store.embedded import EmbeddedStore, is_begun, reached
@@ -33,6 +34,7 @@ __all__ = [
     "Arrivals",
     "Cell",
     "Claim",
+    "Condition",
     "Counted",
     "CounterKey",
     "CounterOverflow",
