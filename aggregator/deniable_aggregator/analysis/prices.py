@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
+from deniable_aggregator.analysis.question import LOOKED_AT
 from deniable_aggregator.answers import effort, headings, row_count, searching, swaying
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "counting",
     "estimating",
     "reading",
+    "suspecting",
     "telling",
     "told",
 ]
@@ -45,6 +47,8 @@ _ESTIMATE = 10_000
 _ESTIMATE_COLUMN = 2_000
 _ESTIMATE_ROW = 100
 """To turn counters into estimates and intervals, once, and to make consistent rows of them."""
+_MARK = 25
+"""To look at one counter for marks of fakes."""
 _NODE = 5
 """To look at a node of a level, for one row."""
 _ROW = 3_000
@@ -80,6 +84,12 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
 def bounding(metric: Metric, most: int) -> int:
     """To say how far fakes can have moved rows: all, or at most so many of each series."""
     return estimating(metric) + _NODE * swaying(metric, most)
+
+
+def suspecting(metric: Metric) -> int:
+    """To look for marks of fakes in one epoch."""
+    counters = sum(column.shape.counters for column in metric.columns)
+    return _ESTIMATE + _ESTIMATE_COLUMN * len(metric.columns) + _MARK * counters
 
 
 def telling(metric: Metric, most: int) -> int:
@@ -201,6 +211,7 @@ class Price:
         return read + answers + trend * estimating(metric)
 
     def _besides(self, metric: Metric) -> int:
-        """To find rows, and to say what fakes can do to them."""
+        """To find rows, to say what fakes can do to them, and to look for marks of fakes."""
         bounded = bounding(metric, self.rows) if self.fakes else 0
-        return self.finds * searching(metric) + bounded
+        looked = 1 if self.apart else min(self.epochs, LOOKED_AT)
+        return self.finds * searching(metric) + bounded + looked * suspecting(metric)

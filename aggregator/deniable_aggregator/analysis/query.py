@@ -24,9 +24,19 @@ from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, parts, segments_of
 from deniable_aggregator.analysis.counters import Counters, Version
 from deniable_aggregator.analysis.dates import NAMES, Dates, window
-from deniable_aggregator.analysis.prices import bounding, estimating, reading
-from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview, Point, Query, Trend
+from deniable_aggregator.analysis.prices import bounding, estimating, reading, suspecting
+from deniable_aggregator.analysis.question import (
+    LOOKED_AT,
+    MOST_EPOCHS,
+    Answer,
+    EpochSuspicion,
+    Overview,
+    Point,
+    Query,
+    Trend,
+)
 from deniable_aggregator.analysis.remembered import Remembered, state_of
+from deniable_aggregator.analysis.suspected import suspected
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed, added
 from deniable_aggregator.answers import Estimate, RowId, Target, answer, by_size, consistent, leading, without_fakes
@@ -73,6 +83,8 @@ class _Found:
     """The leading row."""
     bounds: Sequence[tuple[float, float]]
     """For each row what it could be without fakes, where that is asked for."""
+    suspicions: tuple[EpochSuspicion, ...] = ()
+    """Marks of fakes."""
 
     @classmethod
     def of(
@@ -270,6 +282,7 @@ class Analyst:
             place=self.catalog.place(about.collection, metric.name),
             fakes=about.query.fakes,
             bounds=found.bounds,
+            suspicions=found.suspicions,
             doubts=about.doubts(window),
         )
 
@@ -315,10 +328,12 @@ class Analyst:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
             levels = query.confidence, query.target, query.looks
             told = anytime(metric, own or counters[:1], *levels, more=query.asked, only=query.series)
-            return _Found.of(metric, told, query, own or counters[:1])
+            marks = suspected(metric, window, counters)
+            return replace(_Found.of(metric, told, query, own or counters[:1]), suspicions=marks)
 
         work = estimating(metric, len(window)) * LOOKS_TIMES[query.looks]
         work += bounding(metric, query.rows) if query.fakes else 0
+        work += min(len(window), LOOKED_AT) * suspecting(metric)
         made = await asyncio.to_thread(make) if work > SLICE else make()
         await turn.did(work)
         return self._remembered.keep(key, state, made, lambda found: len(found.consistent))

@@ -17,12 +17,14 @@ from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import NOWHERE, Place
 from deniable_aggregator.answers import Estimate, Row, RowId, Target, check_fakes
 
-__all__ = ["MOST_EPOCHS", "Answer", "EpochDoubt", "Overview", "Point", "Query", "Trend"]
+__all__ = ["MOST_EPOCHS", "Answer", "EpochDoubt", "EpochSuspicion", "Overview", "Point", "Query", "Trend"]
 
 MOST_EPOCHS = 3660
 """Ten years of days."""
 MOST_ASKED = 64
 """So many rows are asked for at most besides those that there are."""
+LOOKED_AT = 7
+"""In so many epochs of a window, the last ones, marks of fakes are looked for."""
 MOST_KEY = 256
 """So many characters their keys have at most, on average: questions are remembered with them."""
 
@@ -83,6 +85,15 @@ class EpochDoubt(NamedTuple):
     """It does not count in the answer."""
 
 
+class EpochSuspicion(NamedTuple):
+    """What of one epoch's counters honest devices would hardly add up to."""
+
+    epoch: int
+    what: str
+    chance: float
+    """How often an honest epoch has such a mark or a stronger one: at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An estimate, and what it is about."""
@@ -113,6 +124,8 @@ class Answer:
     """The share of its reports that are taken to be of fakes."""
     bounds: Sequence[tuple[float, float]] = ()
     """For each row the least and the most that it could be without these; none where nobody has asked."""
+    suspicions: tuple[EpochSuspicion, ...] = ()
+    """Marks of fakes in the last epochs of the window."""
     doubts: tuple[EpochDoubt, ...] = ()
     """Epochs of the window that an operator does not trust."""
 

@@ -102,6 +102,7 @@ def estimate_message(found: Answer) -> pb.Estimate:
         weighted_by=found.weighted_by,
         place=place_message(found.place),
         doubts=doubt_messages(found.doubts, seconds),
+        suspicions=_suspicion_messages(found, seconds),
         fakes=found.fakes,
         devices=estimate.devices.value if estimate.devices else 0,
         devices_low=estimate.devices.low if estimate.devices else 0,
@@ -119,6 +120,13 @@ def doubt_messages(doubts: Iterable[EpochDoubt], seconds: int) -> Iterator[pb.Do
             removed=own.removed,
             left_out=own.left_out,
         )
+
+
+def _suspicion_messages(found: Answer, seconds: int) -> Iterator[pb.Suspicion]:
+    """The marks that fakes have left."""
+    for own in found.suspicions:
+        named = moment_of(own.epoch, seconds)
+        yield pb.Suspicion(epoch=own.epoch, text=named, what=own.what, chance=own.chance)
 
 
 def place_message(place: Place) -> pb.Place:

@@ -188,7 +188,15 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "fakes_low_text": row.fakes_low_text,
             "fakes_high_text": row.fakes_high_text,
             "note": "; ".join(
-                filter(None, (estimate.note, asked_elsewhere(estimate.place), doubted(estimate.doubts)))
+                filter(
+                    None,
+                    (
+                        estimate.note,
+                        asked_elsewhere(estimate.place),
+                        doubted(estimate.doubts),
+                        suspected(estimate.suspicions),
+                    ),
+                )
             ),
         }
 
@@ -210,6 +218,11 @@ def doubted(doubts: Iterable[pb.Doubt]) -> str:
         how = "was removed" if own.removed else "is doubtful and left out" if own.left_out else "is doubtful"
         said.append(f"{own.text} {how}: {own.reason}")
     return "; ".join(said)
+
+
+def suspected(suspicions: Iterable[pb.Suspicion]) -> str:
+    """Which epochs of a window have marks of fakes."""
+    return "; ".join(f"{own.text} is suspicious: {own.what}" for own in suspicions)
 
 
 def with_unit(row: dict[str, Any]) -> str:

@@ -551,6 +551,7 @@ class Estimate(google.protobuf.message.Message):
     DEVICES_LOW_FIELD_NUMBER: builtins.int
     DEVICES_HIGH_FIELD_NUMBER: builtins.int
     FAKES_FIELD_NUMBER: builtins.int
+    SUSPICIONS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -611,6 +612,10 @@ class Estimate(google.protobuf.message.Message):
     def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
         """Epochs of the window that the operator does not trust."""
 
+    @property
+    def suspicions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Suspicion]:
+        """What of its counters honest devices would hardly add up to: of the last epochs of the window."""
+
     def __init__(
         self,
         *,
@@ -636,11 +641,42 @@ class Estimate(google.protobuf.message.Message):
         devices_low: builtins.float = ...,
         devices_high: builtins.float = ...,
         fakes: builtins.float = ...,
+        suspicions: collections.abc.Iterable[global___Suspicion] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "place", b"place", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "devices", b"devices", "devices_high", b"devices_high", "devices_low", b"devices_low", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "fakes", b"fakes", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "devices", b"devices", "devices_high", b"devices_high", "devices_low", b"devices_low", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "fakes", b"fakes", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "suspicions", b"suspicions", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
+
+@typing.final
+class Suspicion(google.protobuf.message.Message):
+    """One mark that fakes have left in the counters of an epoch."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EPOCH_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    WHAT_FIELD_NUMBER: builtins.int
+    CHANCE_FIELD_NUMBER: builtins.int
+    epoch: builtins.int
+    """Which."""
+    text: builtins.str
+    """The same as questions name it: its day, or its hour."""
+    what: builtins.str
+    """What it is, in words."""
+    chance: builtins.float
+    """How often an epoch without fakes has a mark like this one or a stronger one, whatever the devices answer: at most."""
+    def __init__(
+        self,
+        *,
+        epoch: builtins.int = ...,
+        text: builtins.str = ...,
+        what: builtins.str = ...,
+        chance: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["chance", b"chance", "epoch", b"epoch", "text", b"text", "what", b"what"]) -> None: ...
+
+global___Suspicion = Suspicion
 
 @typing.final
 class Doubt(google.protobuf.message.Message):

@@ -9,7 +9,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { besides, fits, follows, most, news, viewOf } from "./views.js";
-import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, told, tooFew } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, suspicionNotice, told, tooFew } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -83,6 +83,7 @@ export function metricPage(collection, title, info, main) {
       askedSince(info),
       h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate, info)}. The intervals belong to the raw estimates and are not shown.` : ""),
       doubtNotice(estimate),
+      suspicionNotice(estimate),
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
