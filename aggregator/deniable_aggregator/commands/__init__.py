@@ -15,6 +15,7 @@ from deniable import CollectionError, StateError, UnknownMetricError
 from deniable._parser import Parser
 from deniable_aggregator.commands import (
     audit,
+    backup,
     bundle,
     check,
     codegen,
@@ -53,6 +54,7 @@ _COMMANDS = (
     counters,
     publish,
     doubt,
+    backup,
     export,
     import_,
     check,

@@ -296,6 +296,10 @@ class Store:
             f"{name} {fullest.get(f'{name}_version', '')}".strip(),
         )
 
+    async def save(self) -> None:
+        """Have every server write down what it has, beside its other work; returns at once."""
+        await self._servers.ask_everywhere(("BGSAVE", "SCHEDULE"))
+
     async def conditions(self) -> list[Condition]:
         """How each server is."""
         return await self._servers.conditions()
