@@ -165,7 +165,8 @@ def message(method: str) -> Message:
     if name == "StreamReports":
         return StreamReportsRequest(sequence=1, batches=[batch()])
     if name == "ServerReflectionInfo":
-        return reflection_pb2.ServerReflectionRequest(list_services="")
+        asked: Message = reflection_pb2.ServerReflectionRequest(list_services="")
+        return asked
     fields = {"collection": "editor", "metric": "dark_mode", "segment": "platform"}
     kind: Any = getattr(estimate_service_pb2 if "Estimate" in method else health_pb2, METHODS[method].input_type.name)
     found: Message = kind(**{field: fields[field] for field in fields if field in kind.DESCRIPTOR.fields_by_name})
