@@ -15,6 +15,7 @@ from deniable_aggregator.serving.access import Access
 from deniable_aggregator.web.entry import Proxy
 from deniable_aggregator.web.sessions import Tries
 from support.site import Running, running
+from support.waiting import PATIENCE
 from web.test_entry import EDITOR, QUESTION, USER, Told, ask, lines, log_in
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -42,7 +43,7 @@ def url(aggregator: Running, monkeypatch: pytest.MonkeyPatch) -> str:
 def raw(url: str, head: bytes, body: bytes = b"") -> int:
     """The status of an answer to bytes that no library would send."""
     where = urlsplit(url)
-    with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
+    with socket.create_connection((where.hostname, where.port), timeout=PATIENCE) as connection:
         connection.sendall(head + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n" + body)
         answer = b""
         while part := connection.recv(1 << 16):

@@ -13,6 +13,7 @@ from deniable import Collection
 from deniable_aggregator.web.health import Health
 from support.editor import BROWSER, HEAD
 from support.site import Running, running
+from support.waiting import PATIENCE
 
 SECRET = b"dnb_0123456789abcdef"
 
@@ -27,7 +28,7 @@ def aggregator() -> Iterator[Running]:
 def sent(aggregator: Running, what: bytes) -> bytes:
     """What is answered to bytes."""
     where = urlsplit(aggregator.url)
-    with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
+    with socket.create_connection((where.hostname, where.port), timeout=PATIENCE) as connection:
         connection.sendall(what)
         answer = b""
         while part := connection.recv(1 << 16):

@@ -27,12 +27,18 @@ if TYPE_CHECKING:
     from deniable_aggregator.web import Site
     from deniable_aggregator.web.entry import Entry
 
-__all__ = ["add"]
+__all__ = ["add", "add_settings", "settings_of"]
 
 
 def add(commands: Any) -> None:
     """Add `deniable serve` to the commands, with its options."""
     parser = command(commands, "serve", run, "the aggregator", "metrics.toml --data ./deniable-data")
+    add_settings(parser)
+    parser.elsewhere = said_elsewhere
+
+
+def add_settings(parser: Parser) -> None:
+    """What an aggregator is told."""
     parser.add_argument(
         "collections",
         nargs="+",
@@ -104,7 +110,6 @@ def add(commands: Any) -> None:
         help="for how long counters are kept after their epoch, such as 90d, or editor=90d for one collection (400d)",
     )
     _add_access(parser)
-    parser.elsewhere = said_elsewhere
 
 
 def _add_access(parser: Parser) -> None:
@@ -174,20 +179,12 @@ def _kept(kept: list[tuple[str, int]]) -> dict[str, Any]:
     return {"keeps": own} if everywhere is None else {"keep": everywhere, "keeps": own}
 
 
-def run(options: Any) -> None:
-    """Run `deniable serve` with the options that were given."""
+def settings_of(options: Any) -> Settings:
+    """What an aggregator is told by options; a UsageError where they do not go together."""
     from deniable_aggregator.serving.access import Access
-    from deniable_aggregator.serving.answering import answering
     from deniable_aggregator.serving.server import Settings
-    from deniable_aggregator.serving.sources import Sources
-    from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
     from deniable_aggregator.store import Promise
 
-    if not options.insecure:
-        _keep_in(options)
-    logging.basicConfig(format="%(message)s")
-    for room in ("supervisor", "certificates"):
-        logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
     if options.durability.level is not Promise.FSYNC and not options.redis:
         raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
@@ -206,14 +203,28 @@ def run(options: Any) -> None:
         access=access,
         simulated=options.simulated,
     )
-    settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
+    return replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
+
+
+def run(options: Any) -> None:
+    """Run `deniable serve` with the options that were given."""
+    from deniable_aggregator.serving.answering import answering
+    from deniable_aggregator.serving.sources import Sources
+    from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
+
+    if not options.insecure:
+        _keep_in(options)
+    logging.basicConfig(format="%(message)s")
+    for room in ("supervisor", "certificates"):
+        logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
+    settings = settings_of(options)
     sources = Sources(tuple(options.collections))
     if options.check:
         _check(options, settings, sources)
         return
     program = Program(settings, sources, answering)
     supervisor = Supervisor(program, options.workers)
-    site = _site(options, access, supervisor.catalog)
+    site = _site(options, settings.access, supervisor.catalog)
     if site:
         supervisor.attach(site.beside)
 

@@ -25,6 +25,7 @@ from deniable_aggregator.ingest.ending import forget_soon
 from deniable_aggregator.ingest.ending import refuse as refuse_call
 from deniable_aggregator.ingest.refusal import Refusal
 from deniable_aggregator.serving.certificates import Certificates
+from deniable_aggregator.serving.port import whose
 from deniable_aggregator.serving.tokens import Bearer, Tokens
 
 __all__ = ["Access"]
@@ -88,7 +89,7 @@ class Access:
             found = self.certificates()
             return server.add_secure_port(where, found.credentials()) if found else server.add_insecure_port(where)
         except RuntimeError as error:
-            raise OSError(f"can not listen on {where}: {error}") from error
+            raise OSError(f"can not listen on {where}{whose(error)}; --listen HOST:PORT has another") from error
 
     def costs_more(self) -> bool:
         """Whether the certificate is an RSA one. Devices do not keep connections, and one that connects costs 2.4

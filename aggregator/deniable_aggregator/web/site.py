@@ -21,6 +21,7 @@ from aiohttp.typedefs import Handler
 
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.serving.certificates import Certificates
+from deniable_aggregator.serving.port import whose
 from deniable_aggregator.serving.server import Aggregator
 from deniable_aggregator.store import Store
 from deniable_aggregator.web.api import Api
@@ -110,7 +111,8 @@ class Site:
                 await web.TCPSite(runner, self._host, self._port, ssl_context=secured).start()
             except OSError as error:
                 raise OSError(
-                    f"the page can not listen on {self._host}:{self._port}: --http HOST:PORT, or --http off"
+                    f"the page can not listen on {self._host}:{self._port}{whose(error)}; --http HOST:PORT has "
+                    "another, and --http off none"
                 ) from error
             self.url = f"{self.scheme}://{_named(self._host)}:{runner.addresses[0][1]}/"
             async with self._debug.listening() if self._debug else contextlib.nullcontext():
