@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from deniable._section import hint
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
+from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,6 +107,15 @@ def add_settings(parser: Parser) -> None:
         metavar="[COLLECTION=]SPAN",
         help="for how long counters are kept after their epoch, such as 90d, or editor=90d for one collection (400d)",
     )
+    parser.add_argument(
+        "--log-format",
+        choices=FORMS,
+        default="text",
+        help="what is logged: a line an event, in words or as JSON (%(default)s); no caller is named in it",
+    )
+    parser.add_argument(
+        "--log-level", choices=LEVELS, default="info", help="how grave an event has to be to be logged (%(default)s)"
+    )
     _add_access(parser)
 
 
@@ -191,9 +201,9 @@ def run(options: Any) -> None:
 
     if not options.insecure:
         _keep_in(options)
-    logging.basicConfig(format="%(message)s")
-    for room in ("supervisor", "certificates"):
-        logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
+    begin(options.log_format, options.log_level)
+    log = logging.getLogger(__name__)
+    say = partial(print, flush=True) if options.log_format == "text" else log.info
     settings = settings_of(options)
     sources = Sources(tuple(options.collections))
     if options.check:
@@ -207,15 +217,13 @@ def run(options: Any) -> None:
 
     def ready() -> None:
         names = ", ".join(sorted({collection.name for collection in supervisor.catalog.collections()}))
-        print(
-            f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}", flush=True
-        )
+        say(f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}")
         if site:
-            print(f"the page is at {site.url}", flush=True)
+            say(f"the page is at {site.url}")
             if site.debug_url:
-                print(f"the debug view is at {site.debug_url}", flush=True)
+                say(f"the debug view is at {site.debug_url}")
         for remark in _remarks(settings, {collection.name for collection in supervisor.catalog.collections()}):
-            print(remark, file=sys.stderr)
+            log.warning("%s", remark)
 
     serve(supervisor, ready, alone=options.alone)
 
