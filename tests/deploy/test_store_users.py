@@ -17,12 +17,15 @@ import redis
 from redis.crc import key_slot
 
 from deniable import Collection
+from deniable_aggregator.moving import export
+from deniable_aggregator.serving.server import layout_of
 from deniable_aggregator.store import CounterKey, Durability, Promise, Store
 from support.aggregator_store import add, fresh_key
 from support.commands import EDITOR, told
 from support.deployed import DEPLOY, StoreOfOnesOwn, batches, serving, store, users
 from support.prometheus import free_port
 from support.servers import Cluster, cluster
+from support.stored import put, stored
 from support.submitting import submit
 from support.waiting import PATIENCE, soon
 
@@ -62,12 +65,14 @@ def test_an_aggregator_may_do_what_it_does_and_nothing_besides(own: StoreOfOnesO
         later = [batch.request for batch in batches(5, ANSWERS)]  # for counters that are there by now
         assert set(submit(aggregator.endpoint, later)) == {grpc.StatusCode.OK}
         assert told("counters", "dark_mode", "--endpoint", aggregator.endpoint).returncode == 0
+        looked = told("doctor", EDITOR, "--redis", own.aggregator, "--shards", "3", "--http", "off")
+        assert "could not be looked at" not in looked.stdout
     assert own.refused() == []
     assert own.called() == allowed("aggregator") - ELSEWHERE
 
 
-def test_an_operator_may_do_what_an_operator_does_and_nothing_besides(own: StoreOfOnesOwn) -> None:
-    """Who doubts and removes a day, of which something waits to be folded."""
+def test_an_operator_may_do_what_an_operator_does_and_nothing_besides(own: StoreOfOnesOwn, tmp_path: Path) -> None:
+    """Who doubts and removes a day, of which something waits to be folded; who exports, and imports."""
     day = str(datetime.now(UTC).date())
     asyncio.run(_left_behind(own.aggregator))
     own.forget()
@@ -75,8 +80,21 @@ def test_an_operator_may_do_what_an_operator_does_and_nothing_besides(own: Store
         found = told("doubt", EDITOR, day, *words, "--redis", own.operator)
         assert (found.returncode, found.stderr) == (0, "")
     assert "2 keys of counters are erased" in found.stdout
+    asyncio.run(_written(tmp_path / "file"))
+    for arguments in (("import", tmp_path / "file"), ("export", tmp_path / "mine", "--open")):
+        found = told(*arguments, EDITOR, "--redis", own.operator)
+        assert (found.returncode, found.stderr) == (0, "")
+        assert " 1 epochs" in found.stdout
     assert own.refused() == []
     assert allowed("operator") - own.called() == ELSEWHERE - {"wait"}
+
+
+async def _written(file: Path) -> None:
+    """Write a file of counters, of an epoch that nobody has removed."""
+    collection = Collection.load(EDITOR)
+    async with stored() as store:
+        await put(store, collection, collection.epoch_at(time.time()) - 1, {"crashed": [7, 3]})
+        await export(store, file, [layout_of(collection)], release="test", with_open=True)
 
 
 async def _left_behind(url: str) -> None:
@@ -138,7 +156,7 @@ async def _used(url: str, nodes: Cluster) -> None:
         ("aggregator", ("FLUSHALL",)),
         ("aggregator", ("EVAL", "return redis.call('FLUSHALL')", 0)),
         ("aggregator", ("ACL", "LIST")),
-        ("operator", ("SADD", "deniable:{0}:seen:0.0", "id")),
+        ("operator", ("SREM", "deniable:{0}:seen:0.0", "id")),
         ("operator", ("CONFIG", "GET", "*")),
         ("health", ("GET", "deniable:shards")),
         ("health", ("INFO",)),
