@@ -81,8 +81,8 @@ class Snapshots:
         """How many batches an epoch has, and how what is folded next begins: where that is nothing, all of them have
         been folded."""
         name = increments_name(shard)
-        batches, waiting = await self._servers.ask(name, ("SCARD", seen_name(shard, key)), ("LINDEX", name, 0))
-        return int(batches), (waiting or b"")[:NONCE_BYTES]
+        batches, waiting = await self._servers.ask(name, ("SCARD", seen_name(shard, key)), ("LRANGE", name, 0, 0))
+        return int(batches), b"".join(waiting)[:NONCE_BYTES]
 
     async def _until(
         self, shard: int, key: EpochKey, cells: Sequence[Cell], found: Sequence[Sequence[Counted]]
