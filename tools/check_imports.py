@@ -68,6 +68,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "notice": {"telling"},
         "publishing": {"notice", "telling"},
         "moving": {"ingest", "store"},
+        "doctor": {"ingest", "serving", "store"},
         "planning": {"analysis", "answers", "estimators", "ingest"},
         "serving": {"analysis", "ingest", "store", "telling"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling"},
@@ -75,6 +76,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "commands": {
             "analysis",
             "demo",
+            "doctor",
             "ingest",
             "moving",
             "notice",

@@ -19,7 +19,7 @@ cd "$1"
 for user in aggregator operator; do
   if [ ! -s $user.url ]; then
     password=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
-    echo "${2%%%s@*}$user:$password@${2#*%s@}" > $user.url
+    printf %s "${2%%%s@*}$user:$password@${2#*%s@}" > $user.url
   fi
   hash=$(sed 's|^[^:]*://[^:]*:\([0-9a-f]*\)@.*|\1|' $user.url | tr -d '\n' | sha256sum | cut -d ' ' -f 1)
   rules=$(echo "$rules" | sed "s/^user $user reset on /&#$hash /")

@@ -18,7 +18,7 @@ from redis.crc import key_slot
 
 from deniable import Collection
 from deniable_aggregator.store import CounterKey, Durability, Promise, Store
-from support.aggregator_store import add, fresh_key
+from support.aggregator_store import add, additions, admission, batch_ids, fresh_key, window_of
 from support.commands import EDITOR, told
 from support.deployed import DEPLOY, StoreOfOnesOwn, batches, serving, store, users
 from support.prometheus import free_port
@@ -62,35 +62,56 @@ def test_an_aggregator_may_do_what_it_does_and_nothing_besides(own: StoreOfOnesO
         later = [batch.request for batch in batches(5, ANSWERS)]  # for counters that are there by now
         assert set(submit(aggregator.endpoint, later)) == {grpc.StatusCode.OK}
         assert told("counters", "dark_mode", "--endpoint", aggregator.endpoint).returncode == 0
+        found = told("doctor", EDITOR, "--redis", own.aggregator, "--shards", "3", "--http", "off")
+        assert "store: could not be looked at" not in found.stdout
     assert own.refused() == []
     assert own.called() == allowed("aggregator") - ELSEWHERE
 
 
-def test_an_operator_may_do_what_an_operator_does_and_nothing_besides(own: StoreOfOnesOwn) -> None:
-    """Who doubts and removes a day, of which something waits to be folded."""
+def test_an_operator_may_do_what_an_operator_does_and_nothing_besides(own: StoreOfOnesOwn, tmp_path: Path) -> None:
+    """Who brings counters to another store, doubts and removes a day, of which something waits to be folded."""
     day = str(datetime.now(UTC).date())
     asyncio.run(_left_behind(own.aggregator))
-    own.forget()
-    for words in (("--reason", "a test"), ("--withdraw",), ("--reason", "a test"), ("--remove",)):
-        found = told("doubt", EDITOR, day, *words, "--redis", own.operator)
-        assert (found.returncode, found.stderr) == (0, "")
-    assert "2 keys of counters are erased" in found.stdout
-    assert own.refused() == []
-    assert allowed("operator") - own.called() == ELSEWHERE - {"wait"}
+    brought = tmp_path / "brought"
+    with store(tmp_path / "other", free_port()) as other:
+        asyncio.run(_begun(other.aggregator))
+        for each in (own, other):
+            each.forget()
+        _said("export", brought, EDITOR, "--open", "--redis", own.operator)
+        _said("import", brought, EDITOR, "--redis", other.operator)
+        for words in (("--reason", "a test"), ("--withdraw",), ("--reason", "a test"), ("--remove",)):
+            found = _said("doubt", EDITOR, day, *words, "--redis", own.operator)
+        assert "2 keys of counters are erased" in found
+        assert (own.refused(), other.refused()) == ([], [])
+        assert own.called() | other.called() == allowed("operator") - ELSEWHERE
+
+
+def _said(*words: str | Path) -> str:
+    """What a command says, which ends well."""
+    found = told(*words)
+    assert (found.returncode, found.stderr) == (0, ""), found
+    return found.stdout
+
+
+async def _begun(url: str) -> None:
+    """Begin a store."""
+    store = Store(url)
+    await store.open()
+    await store.close()
 
 
 async def _left_behind(url: str) -> None:
     """Leave increments in a store, of one of which there are counters."""
     collection = Collection.load(EDITOR)
-    first, second = (
-        CounterKey(collection.digest, column, collection.epoch_at(time.time()), 0) for column in range(2)
-    )
+    epoch = collection.epoch_at(time.time())
     store = Store(url)
     await store.open()
-    await add(store, first, {1: 7})
-    await store.fold(0)
-    await add(store, first, {1: 7})
-    await add(store, second, {1: 7})
+    for column, waits in ((0, False), (0, True), (1, True)):
+        key = CounterKey(collection.digest, column, epoch, 0)
+        added = additions({key: {1: 7}}, collection.columns[column].shape.counters)
+        await store.add(0, {window_of(key): admission(batch_ids())}, added)
+        if not waits:
+            await store.fold(0)
     await store.close()
 
 
@@ -138,7 +159,8 @@ async def _used(url: str, nodes: Cluster) -> None:
         ("aggregator", ("FLUSHALL",)),
         ("aggregator", ("EVAL", "return redis.call('FLUSHALL')", 0)),
         ("aggregator", ("ACL", "LIST")),
-        ("operator", ("SADD", "deniable:{0}:seen:0.0", "id")),
+        ("operator", ("FLUSHALL",)),
+        ("operator", ("DEL", "deniable:shards")),
         ("operator", ("CONFIG", "GET", "*")),
         ("health", ("GET", "deniable:shards")),
         ("health", ("INFO",)),
@@ -165,7 +187,7 @@ def test_passwords_are_made_once_and_are_nowhere_but_in_their_addresses(tmp_path
     urls = {path.name: path.read_text() for path in made.glob("*.url")}
     assert made.stat().st_mode & 0o077 == 0
     assert urls.keys() == {"aggregator.url", "operator.url"}
-    passwords = {re.fullmatch(r"redis://\w+:([0-9a-f]{64})@valkey:6379/0\n", text)[1] for text in urls.values()}  # type: ignore[index]
+    passwords = {re.fullmatch(r"redis://\w+:([0-9a-f]{64})@valkey:6379/0", text)[1] for text in urls.values()}  # type: ignore[index]
     assert len(passwords) == 2
     known = (made / "users.acl").read_text()
     assert not any(password in known for password in passwords)

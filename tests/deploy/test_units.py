@@ -15,7 +15,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from support.commands import COMMAND, EDITOR
+from support.commands import COMMAND, EDITOR, ROOT
 from support.deployed import DEPLOY, answers, batches, users
 from support.programs import program
 from support.prometheus import free_port
@@ -66,6 +66,8 @@ def test_a_unit_is_exposed_as_little_as_may_be(name: str) -> None:
     command = [program("systemd-analyze"), "security", "--offline=yes", f"--threshold={limit}", str(HERE / name)]
     found = subprocess.run(command, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout
+    said = " and ".join(MOST_EXPOSED.values())
+    assert f"exposed at most {said} of 10" in (ROOT / "docs" / "deploying.md").read_text()
 
 
 def test_users_are_made_as_systemd_makes_them(tmp_path: Path) -> None:

@@ -215,6 +215,7 @@ def configured(block: Block, _: Running, room: Path) -> None:
 
 ELSEWHERE = {
     "docs/adding.md": "tests/mechanisms/test_adding.py",
+    "docs/deploying.md": "tests/deploy/test_guide.py",
     "docs/explaining.md": "tests/web/test_explaining.py",
     "CONTRIBUTING.md": "tests/docs/test_readmes.py",
     **dict.fromkeys(READMES, "tests/docs/test_readmes.py"),

@@ -1,17 +1,22 @@
-"""Counters that are exported and imported while devices report: they add up to the batch, and are shown at once."""
+"""Counters that are exported, imported, backed up and restored while devices report: they add up to the batch."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
+import os
+import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from deniable import Collection
+from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator import Reader
 from deniable_aggregator.store import CounterKey, Store
 from support.aggregator_server import Client, request
@@ -34,6 +39,8 @@ class Fleet:
     """Devices, each of whose batches carries a level that no other one has, twice."""
 
     sent: int = 0
+    batches: dict[int, SubmitReportsRequest] = field(default_factory=dict)
+    """By level."""
     acknowledged: set[int] = field(default_factory=set)
     ended: bool = False
 
@@ -44,6 +51,7 @@ class Fleet:
             batch = request(
                 (0, level), (1, level), epoch=today(), segment=level % 3, collection_digest=COLLECTION.digest
             )
+            self.batches[level] = batch
             await client.submit(batch)
             self.acknowledged.add(level)
 
@@ -121,5 +129,73 @@ def test_export_and_import_under_load(tmp_path: Path) -> None:
         assert written(tmp_path / "last") == [sorted(fleet.acknowledged)] * 2
         async with stored_in(there) as store:
             assert await levels(store, epoch) == [first, second]
+
+    asyncio.run(load())
+
+
+@pytest.mark.parametrize("again", ["killed", "ended"])
+def test_backup_and_restore_under_load(tmp_path: Path, again: str) -> None:
+    """A copy is made while devices report, then all is lost. The copy has every batch that was acknowledged before,
+    each whole; devices that repeat all that they said are told which of it is there: nothing is counted twice."""
+    metrics, data, copy = tmp_path / "metrics.toml", tmp_path / "data", tmp_path / "copy"
+    metrics.write_text(TEXT)
+
+    async def load() -> None:
+        epoch = today()
+        async with running(metrics, "--data", data) as one:
+            async with reporting(one.port) as fleet:
+                await fleet.more(300)
+                before = set(fleet.acknowledged)
+                told = await asyncio.to_thread(deniable, "backup", copy, "--data", data)
+                assert (told.returncode, told.stderr) == (0, "")
+                assert "of 1 collections; it has been opened and read" in told.stdout
+                await fleet.more(300)
+            if again == "ended":
+                assert await one.end() == 0
+            else:
+                one.kill()
+        shutil.rmtree(data)
+        async with stored_in(copy) as store:
+            first, second = await levels(store, epoch)
+        assert first == second
+        assert before <= set(first) <= set(range(fleet.sent))
+        assert not fleet.acknowledged <= set(first), "what was acknowledged later is not in it"
+        async with running(metrics, "--data", copy) as other, connections(other.port, 4) as clients:
+            for level in range(fleet.sent):
+                duplicate = await clients[level % 4].submit(fleet.batches[level])
+                assert duplicate == (level in set(first))
+            assert await other.end() == 0
+        async with stored_in(copy) as store:
+            assert await levels(store, epoch) == [list(range(fleet.sent))] * 2
+
+    asyncio.run(load())
+
+
+def test_a_backup_is_whole_or_not_there(tmp_path: Path) -> None:
+    """One that fails leaves nothing; what is there already is not touched; one at a time."""
+    metrics, data = tmp_path / "metrics.toml", tmp_path / "data"
+    metrics.write_text(TEXT)
+
+    async def load() -> None:
+        async with stored_in(data):
+            (tmp_path / "there").mkdir()
+            (tmp_path / "there" / "file").write_text("mine")
+            told = await asyncio.to_thread(deniable, "backup", tmp_path / "there", "--data", data)
+            assert (told.returncode, os.listdir(tmp_path / "there")) == (2, ["file"])
+            assert "is there already" in told.stderr
+            (data / "dump.rdb").mkdir()  # so that the server can write none
+            told = await asyncio.to_thread(deniable, "backup", tmp_path / "copy", "--data", data)
+            assert told.returncode == 2
+            assert "can not write a snapshot" in told.stderr
+            (data / "dump.rdb").rmdir()
+            assert sorted(os.listdir(tmp_path)) == ["data", "metrics.toml", "there"]
+            with (data / "backup.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                told = await asyncio.to_thread(deniable, "backup", tmp_path / "copy", "--data", data)
+            assert "another backup" in told.stderr
+            told = await asyncio.to_thread(deniable, "backup", tmp_path / "copy", "--data", data)
+            assert (told.returncode, told.stderr) == (0, "")
+        told = await asyncio.to_thread(deniable, "backup", tmp_path / "none", "--data", tmp_path)
+        assert "is no aggregator's" in told.stderr
 
     asyncio.run(load())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from deniable._section import hint
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
+from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Durability
     from deniable_aggregator.web import Site
 
-__all__ = ["add"]
+__all__ = ["add", "add_settings", "settings_of"]
 
 
 def add(commands: Any) -> None:
     """Add `deniable serve` to the commands, with its options."""
     parser = command(commands, "serve", run, "the aggregator", "metrics.toml --data ./deniable-data")
+    add_settings(parser)
+    parser.elsewhere = said_elsewhere
+
+
+def add_settings(parser: Parser) -> None:
+    """What an aggregator is told."""
     parser.add_argument(
         "collections",
         nargs="+",
@@ -100,8 +107,16 @@ def add(commands: Any) -> None:
         metavar="[COLLECTION=]SPAN",
         help="for how long counters are kept after their epoch, such as 90d, or editor=90d for one collection (400d)",
     )
+    parser.add_argument(
+        "--log-format",
+        choices=FORMS,
+        default="text",
+        help="what is logged: a line an event, in words or as JSON (%(default)s); no caller is named in it",
+    )
+    parser.add_argument(
+        "--log-level", choices=LEVELS, default="info", help="how grave an event has to be to be logged (%(default)s)"
+    )
     _add_access(parser)
-    parser.elsewhere = said_elsewhere
 
 
 def _add_access(parser: Parser) -> None:
@@ -151,20 +166,12 @@ def _kept(kept: list[tuple[str, int]]) -> dict[str, Any]:
     return {"keeps": own} if everywhere is None else {"keep": everywhere, "keeps": own}
 
 
-def run(options: Any) -> None:
-    """Run `deniable serve` with the options that were given."""
+def settings_of(options: Any) -> Settings:
+    """What an aggregator is told by options; a UsageError where they do not go together."""
     from deniable_aggregator.serving.access import Access
-    from deniable_aggregator.serving.answering import answering
     from deniable_aggregator.serving.server import Settings
-    from deniable_aggregator.serving.sources import Sources
-    from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
     from deniable_aggregator.store import Promise
 
-    if not options.insecure:
-        _keep_in(options)
-    logging.basicConfig(format="%(message)s")
-    for room in ("supervisor", "certificates"):
-        logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
     if options.durability.level is not Promise.FSYNC and not options.redis:
         raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
@@ -183,7 +190,21 @@ def run(options: Any) -> None:
         access=access,
         simulated=options.simulated,
     )
-    settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
+    return replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
+
+
+def run(options: Any) -> None:
+    """Run `deniable serve` with the options that were given."""
+    from deniable_aggregator.serving.answering import answering
+    from deniable_aggregator.serving.sources import Sources
+    from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
+
+    if not options.insecure:
+        _keep_in(options)
+    begin(options.log_format, options.log_level)
+    log = logging.getLogger(__name__)
+    say = partial(print, flush=True) if options.log_format == "text" else log.info
+    settings = settings_of(options)
     sources = Sources(tuple(options.collections))
     if options.check:
         _check(options, settings, sources)
@@ -196,15 +217,13 @@ def run(options: Any) -> None:
 
     def ready() -> None:
         names = ", ".join(sorted({collection.name for collection in supervisor.catalog.collections()}))
-        print(
-            f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}", flush=True
-        )
+        say(f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}")
         if site:
-            print(f"the page is at {site.url}", flush=True)
+            say(f"the page is at {site.url}")
             if site.debug_url:
-                print(f"the debug view is at {site.debug_url}", flush=True)
+                say(f"the debug view is at {site.debug_url}")
         for remark in _remarks(settings, {collection.name for collection in supervisor.catalog.collections()}):
-            print(remark, file=sys.stderr)
+            log.warning("%s", remark)
 
     serve(supervisor, ready, alone=options.alone)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
+from deniable_aggregator.store.backup import Backup, back_up
+from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import MOST_REASON, Doubt, Doubted, Doubts
 from deniable_aggregator.store.durability import Durability, Promise
 from deniable_aggregator.store.embedded import EmbeddedStore, is_begun, reached
@@ -31,8 +33,10 @@ __all__ = [
     "MOST_REASON",
     "Additions",
     "Arrivals",
+    "Backup",
     "Cell",
     "Claim",
+    "Condition",
     "Counted",
     "CounterKey",
     "CounterOverflow",
@@ -57,6 +61,7 @@ __all__ = [
     "StoreStatus",
     "StoreUnavailable",
     "StoreUnfit",
+    "back_up",
     "is_begun",
     "reached",
 ]

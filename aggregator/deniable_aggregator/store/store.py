@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from deniable_aggregator.store.additions import Additions, IntArray
+from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import Doubts
 from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnavailable, StoreUnfit
@@ -294,6 +295,14 @@ class Store:
             sum(int(info.get("evicted_keys", 0)) for info in found),
             f"{name} {fullest.get(f'{name}_version', '')}".strip(),
         )
+
+    async def save(self) -> None:
+        """Have every server write down what it has, beside its other work; returns at once."""
+        await self._servers.ask_everywhere(("BGSAVE", "SCHEDULE"))
+
+    async def conditions(self) -> list[Condition]:
+        """How each server is."""
+        return await self._servers.conditions()
 
     async def _of_all_shards(self, of: Callable[[int], Coroutine[Any, Any, T]]) -> list[T]:
         return list(await asyncio.gather(*(of(shard) for shard in range(self.shards))))
