@@ -7,9 +7,9 @@ words:
              answer's half, less what it would be by its own estimate, and what is usual instead, varies far less
   exact      from the channel's own chances, for any number of devices: where reports name answers or outputs
   asked      where a collection asks a part of its devices: those that are expected to take part, and so the reports
-  simulated  from answers that are drawn, as many as tell each half to half a hundredth: all else. Where reports are of a
-             few symbols, these are drawn as any number of devices send them; else fleets are, by the twins. Of more
-             than `MOST` devices the noise is made smaller by the root of how many times more there are
+  simulated  from answers that are drawn, as many as tell each half to half a hundredth: all else. Where reports are
+             of a few symbols, these are drawn as any number of devices send them; else fleets are, by the twins. Of
+             more than `MOST` devices the noise is made smaller by the root of how many times more there are
 
 A kind that is not exact is simulated: there is none without widths.
 """
@@ -69,8 +69,8 @@ MOST = 100_000
 MOST_VECTORS = 5_000
 """and of one that answers vectors: the halves of all entries are known from few."""
 _FEWEST, _ANSWERS, _SURE = 8, 200, 0.005
-"""So many answers are drawn at the least, and at the most unless said: until each half is known to such a part, by its
-standard error. Of all rows of a collection one is off by four of these: of a hundredth it would be by too much."""
+"""So many answers are drawn at the least, and at the most unless said: until each half is known to such a part, by
+its standard error. One of a collection's rows is off by four of these: of a hundredth it would be by too much."""
 _MORE, _FEW_VALUES = 8, 512
 """So many times as many answers, where no device is drawn for them: where reports are symbols of so few values."""
 _SAME = 64
