@@ -127,6 +127,11 @@ def drawn(block: Block, _: Running, room: Path) -> None:
     assert all(len(each) == 5 for each in found.values())
 
 
+def read(block: Block, aggregator: Running, _: Path) -> None:
+    """What asks an aggregator in Python."""
+    exec(compile(block.code.replace("127.0.0.1:8470", aggregator.endpoint), block.where, "exec"), {})
+
+
 def learned(block: Block, _: Running, __: Path) -> None:
     """The loop of rounds, to its end, with an aggregator that has the answers of each."""
     from examples.learning.questions import asked as questions
@@ -231,6 +236,7 @@ HERE: dict[str, tuple[Way | str, ...]] = {
     "docs/reading.md": (asked, doubted, asked),
     "docs/http.md": (fetched,),
     "docs/comparisons.md": (asked,),
+    "docs/poisoning.md": (asked, read),
     "docs/collections.md": (loaded, loaded, loaded, drawn, drawn),
     "docs/words.md": (loaded,),
     "docs/changing.md": (loaded, loaded),

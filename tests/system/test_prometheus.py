@@ -240,7 +240,7 @@ def test_alerts_are_evaluated_and_only_the_expected_ones_stir(watched: Watched) 
     soon(lambda: all(rule["health"] != "unknown" for rule in rules(prometheus)), "every rule was evaluated")
     found = rules(prometheus)
     assert {rule["name"]: rule.get("lastError") for rule in found if rule["health"] != "ok"} == {}
-    assert len([rule for rule in found if rule["type"] == "alerting"]) == 14
+    assert len([rule for rule in found if rule["type"] == "alerting"]) == 15
     expected = {"DeniableCollectionExpiring": "firing", "DeniableIntervalTooWide": "pending"}
     soon(lambda: stirring(prometheus) == expected, f"{expected} stir, and nothing else")
 
@@ -283,7 +283,7 @@ def test_every_alert_is_tested_and_has_a_runbook_entry() -> None:
     names = re.findall(r"- alert: (\w+)", (DEPLOY / "alerts.yml").read_text())
     tests = (DEPLOY / "alerts_test.yml").read_text() + (DEPLOY / "slow_alerts_test.yml").read_text()
     runbook = (ROOT / "docs" / "runbook.md").read_text()
-    assert len(names) == 14
+    assert len(names) == 15
     for name in names:
         assert f"alertname: {name}\n        exp_alerts:\n          - exp_labels" in tests, name
         assert f"\n## {name}\n" in runbook, name

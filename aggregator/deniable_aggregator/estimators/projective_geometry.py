@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from deniable.mechanisms import ProjectiveGeometryResponse
 from deniable_aggregator.estimators._frequencies import Frequencies
 
-__all__ = ["frequencies", "supports"]
+__all__ = ["frequencies", "idle", "supports"]
 
 _Integers = NDArray[np.int64]
 
@@ -50,6 +50,12 @@ def frequencies(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> F
     """Counters: how often each point was sent."""
     supported = supports(counters, mechanism.order, mechanism.dimensions)[: mechanism.inputs]
     return Frequencies(int(counters.sum()), supported, float(mechanism.p), float(mechanism.q))
+
+
+def idle(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> tuple[_Integers, float]:
+    """The points that stand for no answer: any two hyperplanes share as many points, so that each is supported with
+    the chance of another answer."""
+    return supports(counters, mechanism.order, mechanism.dimensions)[mechanism.inputs :], float(mechanism.q)
 
 
 def supports(counters: _Integers, order: int, dimensions: int) -> _Integers:
