@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -17,6 +18,7 @@ from deniable_aggregator.ingest import Board
 from deniable_aggregator.serving import staff
 from deniable_aggregator.serving.answering import answering
 from deniable_aggregator.serving.nursery import Child, Nursery
+from deniable_aggregator.serving.relief import Taken, taken_by
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.serving.staff import Member
@@ -31,11 +33,12 @@ CALLERS = 8
 
 
 @asynccontextmanager
-async def supervised(room: Path, **settings: int) -> AsyncIterator[tuple[Supervisor, Member]]:
+async def supervised(room: Path, worker_memory: int = 1 << 30) -> AsyncIterator[tuple[Supervisor, Member]]:
     """An aggregator of one worker, in this process but for those that it starts; drained afterwards."""
     file = room / "metrics.toml"
     file.write_text(EXACT)
-    told = Settings(listen="127.0.0.1:0", data_dir=room / "data", board=room / "data" / "board", **settings)
+    data = room / "data"
+    told = Settings(listen="127.0.0.1:0", data_dir=data, board=data / "board", worker_memory=worker_memory)
     supervisor = Supervisor(Program(told, Sources((file,)), answering), 1)
     await supervisor.start()
     try:
@@ -76,13 +79,19 @@ def test_every_batch_is_counted_once_while_workers_are_relieved(tmp_path: Path, 
                     await acknowledged(client)
                     number += 1
 
+            def more_than(least: int) -> bool:
+                return number > least
+
+            def others_than(pids: list[int]) -> bool:
+                return supervisor.workers not in ([], pids)
+
             sending = [asyncio.create_task(keep_sending(client)) for client in clients]
             for _ in range(3):
                 before, had = number, supervisor.workers
-                await until(lambda before=before: number > before + CALLERS, "batches are acknowledged")
+                await until(partial(more_than, before + CALLERS), "batches are acknowledged")
                 relieving = asyncio.create_task(worker.relieve())
                 if killed != "nobody":
-                    await until(lambda had=had: supervisor.workers not in ([], had), "another one is there")
+                    await until(partial(others_than, had), "another one is there")
                     pids = had if killed == "the one that leaves" else supervisor.workers
                     for pid in [*had, *supervisor.workers] if killed == "both" else pids:
                         with suppress(ProcessLookupError):
@@ -109,9 +118,8 @@ def test_a_worker_with_more_memory_than_it_may_have_is_relieved_and_not_soon_aga
     """Each worker has more than a megabyte: the first is relieved, the next one not within the time between two."""
     monkeypatch.setattr(staff, "LOOK_SECONDS", 0.01)
     looked: list[int] = []
-    taken_by = staff.taken_by
 
-    def noted(pid: int) -> object:
+    def noted(pid: int) -> Taken | None:
         looked.append(pid)
         return taken_by(pid)
 
