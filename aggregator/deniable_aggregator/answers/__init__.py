@@ -26,14 +26,14 @@ from deniable_aggregator.answers.sets import SetRoom
 from deniable_aggregator.answers.text import CANDIDATES, TextRoom, word_key
 from deniable_aggregator.answers.tree import DEVICES, TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
-from deniable_aggregator.estimators import Target
+from deniable_aggregator.estimators import Target, divisible
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
     "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
-    "combines", "consistent", "effort", "ends", "every_series", "headings", "leading", "of_all", "quantile_key",
-    "row_count", "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
+    "combines", "consistent", "divisible", "effort", "ends", "every_series", "headings", "leading", "of_all",
+    "quantile_key", "row_count", "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
