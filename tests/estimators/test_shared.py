@@ -63,7 +63,7 @@ def test_a_renewed_answer_shares_what_is_remembered(epsilon: str, share: float) 
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
 def test_a_renewed_marginal_shares_what_is_remembered_of_its_cells(share: float) -> None:
     """The same of a sum of three cells of six: g is the chance of remembering one of them, and a report is of one
-    with the chance p2 + 2 q2 if it is remembered, or 3 q2. Taken for shared as a whole it would be 3.5 times as wide."""
+    with the chance p2 + 2 q2 if it is remembered, or 3 q2. Taken for shared as a whole it is 3.5 times as wide."""
     metric = metric_of("joint by randomized_response, renewed")
     p1, q1, p2, q2 = renewing(metric)
     g = 3 * q1 + share * (p1 - q1)
