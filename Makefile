@@ -5,11 +5,12 @@
 #   make test    every test, in some minutes
 #   make test-busy  every test, while an endless loop keeps each processor busy
 #   make test-shuffled  every test, in an order drawn from SEED
+#   make test-versions  the tests that need no server, on every later Python that is here
 #   make check   format, lint, types, the rules of the house, the wire
 #   make docs    the documentation as a site, in build/docs; make docs-view serves it on this machine
 #   make bench   every figure that the README states
 #   make proto   the generated code, anew
-#   make dist    wheels and source distributions of both packages, in dist/
+#   make dist    wheels and source distributions of both packages, with what they are made of, in dist/
 #   make lock    the locked requirements, anew
 
 PYTHON ?= python3
@@ -20,18 +21,23 @@ PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
 FLOWER_VENV := .venv-flower
 FLOWER_READY := $(FLOWER_VENV)/.ready
+RELEASE_READY := .venv-release/.ready
+PYTHONS ?= python3.12 python3.13 python3.14
+DEPLOY_VENV := .venv-deploy
+DEPLOY_READY := $(DEPLOY_VENV)/.ready
 DEVICES ?= 10000
 SEED ?= 1
 JOBS ?= 3
-SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
+SLOW := $(addprefix client/,test_client test_client_file test_client_sending test_testing device/test_consent) \
+  $(addprefix client/,device/test_transcript wire/test_upload) mechanisms/test_adding
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
-  $(addprefix --ignore=tests/client/,$(addsuffix .py,$(SLOW)))
-TOOLS := chromium prometheus promtool redis-server h2load
-PACKAGES := chromium prometheus redis-server nghttp2-client
+  $(addprefix --ignore=tests/,$(addsuffix .py,$(SLOW)))
+TOOLS := chromium-headless-shell prometheus promtool redis-server h2load nginx openssl systemd-analyze
+PACKAGES := chromium-headless-shell prometheus redis-server nghttp2-client nginx-light openssl systemd
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep check docs docs-view bench proto promise dist lock format clean
+.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep test-versions check docs docs-view bench proto promise dist lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -46,18 +52,19 @@ $(READY): requirements/dev.txt client/pyproject.toml aggregator/pyproject.toml
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
-$(PROTO_READY): requirements/proto.txt
-	@$(PYTHON) -m venv --clear $(PROTO_VENV)
-	@$(PROTO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(PROTO_VENV) $(PROTO_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/proto.txt
-	@touch $@
-
 # Flower wants an older protobuf than the house is tested with.
 $(FLOWER_READY): requirements/flower.txt client/pyproject.toml aggregator/pyproject.toml
 	@$(PYTHON) -m venv --clear $(FLOWER_VENV)
 	@$(FLOWER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/flower.txt
 	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
+	@touch $@
+
+# Programs that make or check something, each sort in an environment that nothing else needs.
+$(PROTO_READY) $(RELEASE_READY) $(DEPLOY_READY): .venv-%/.ready: requirements/%.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --require-hashes -r $<
 	@touch $@
 
 demo: $(READY)
@@ -74,22 +81,27 @@ system-tools:
 	    $(PACKAGES) > /dev/null; \
 	else echo "What needs$$missing is skipped; to run it: sudo apt-get install $(PACKAGES)"; fi
 
-test: $(READY) system-tools
+test: $(READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
 quick: $(READY)
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" $(QUICK)
 
-test-busy: $(READY) system-tools
+test-busy: $(READY) $(DEPLOY_READY) system-tools
 	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
-test-shuffled: $(READY) system-tools
+test-shuffled: $(READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" --shuffled $(SEED)
 
-test-deep: $(READY) $(FLOWER_READY) system-tools
+test-deep: $(READY) $(FLOWER_READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
 
-check: $(READY) $(PROTO_READY)
+test-versions:
+	@for python in $(PYTHONS); do if $$python -c '' 2> /dev/null; then \
+	    $(MAKE) PYTHON=$$python VENV=.venv-$$(basename $$python) quick || exit 1; \
+	  else echo "There is no $$python here: not tested"; fi; done
+
+check: $(READY) $(PROTO_READY) $(RELEASE_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools examples/lectures
@@ -100,6 +112,7 @@ check: $(READY) $(PROTO_READY)
 	$(BIN)/buf lint
 	$(BIN)/python tools/check_wire.py
 	$(PROTO_VENV)/bin/python tools/generate_proto.py --check
+	$(BIN)/python -m tools.release build/release
 
 docs: $(READY)
 	@$(BIN)/python -m tools.site
@@ -116,18 +129,18 @@ proto: $(PROTO_READY)
 promise: $(READY)
 	$(BIN)/buf build --exclude-source-info -o proto/promised.json
 
-dist: $(READY)
-	@rm -rf dist
-	@for each in client aggregator; do (cd $$each && ../$(BIN)/python -m hatchling build -d ../dist) || exit 1; done
+dist: $(READY) $(RELEASE_READY)
+	@$(BIN)/python -m tools.release dist
 
 lock: $(READY)
-	for name in dev flower proto; do \
+	for name in dev flower proto deploy release runtime; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	    --no-emit-index-url --no-annotate requirements/$$name.in -o requirements/$$name.txt; done
+	    --no-emit-index-url --no-annotate $$([ $$name != runtime ] || echo -c requirements/dev.txt) \
+	    requirements/$$name.in -o requirements/$$name.txt; done
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(PROTO_VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv* build dist .pytest_cache .mypy_cache .ruff_cache

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tools.page_parts import Part
 
 from deniable_aggregator.analysis.anytime import growing, times
 
@@ -120,9 +121,7 @@ def main() -> None:
     if not options.page:
         print(lines)
         return
-    start, end = "<!-- anytime -->\n", "<!-- end of anytime -->"
-    before, _, rest = PAGE.read_text().partition(start)
-    PAGE.write_text(before + start + "\n" + lines + "\n\n" + end + rest.partition(end)[2])
+    Part("<!-- anytime -->", "<!-- end of anytime -->").write(PAGE, lines)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,17 @@
 A test that asserts seconds fails on a machine that is slower or busy, and so does one that waits for a fixed time and
 then looks. What is found here:
 
-  judged   an assertion on a time that was measured: on a difference of two readings of a clock, or on what a function
-           of the tests returns that computes one; and any use of the clocks that only serve to measure
-  fixed    a sleep of a fixed length outside of a loop that looks whether what is waited for has come
+  judged   an assertion, or a failure on a condition, on a time that was measured: on a difference of two readings
+           of a clock, or on what a function of the tests returns that computes one; any use of the clocks that only
+           serve to measure; and a loop that goes on for so long, after which is judged how far it got
+  fixed    a sleep of a fixed length outside of a loop that looks whether what is waited for has come, or a wait for
+           something else, whose outcome nobody looks at
   hurried  a bound on a wait that a slow machine could break: `support.waiting.PATIENCE` is there for that. Bounds of
-           less than three seconds are taken for ones that are meant to run out
+           less than three seconds are taken for ones that are meant to run out, unless what is asserted is that
+           they do not
 
-Programs that tests run as text are looked at as well. `support/waiting.py` is where tests wait.
+Programs that tests run as text are looked at as well, and clocks by whatever name a file calls them.
+`support/waiting.py` is where tests wait.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 ROOT = Path(__file__).resolve().parent.parent
 WAITING = "support/waiting.py"
@@ -28,13 +32,17 @@ CLOCKS = {"monotonic", "monotonic_ns", "time", "time_ns", "now", "utcnow"}
 """What tells the time; that alone may be needed for what it is about."""
 STOPWATCHES = {
     "perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns",
-    "getrusage", "timeit",
+    "getrusage", "timeit", "clock_gettime", "clock_gettime_ns", "cpu_times",
 }  # fmt: skip
 """What only measures."""
-MEANT, PATIENT = 3.0, 60.0
-"""Bounds from the first on are there against a hang, and are to be at least the second."""
+MEANT, PATIENT = 3.0, 300.0
+"""Bounds from the first on are there against a hang, and are to be at least the second: `waiting.PATIENCE`."""
 BOUNDED = {"timeout": 0, "wait": 0, "join": 0, "result": 0, "wait_for": 1}
 """What takes a bound without its name, and at which place."""
+IN_MILLISECONDS = "to_"
+"""So begins what a browser expects, with bounds in milliseconds."""
+PAUSES = {"wait", "join", "wait_for_timeout"}
+"""What waits for nothing else than time, where nobody looks at its outcome."""
 
 
 class Finding(NamedTuple):
@@ -82,16 +90,32 @@ def _text(node: ast.AST) -> str | None:
     return None
 
 
+def _parsed(text: str) -> ast.Module:
+    """A program in which clocks are called what the library calls them."""
+    body = ast.parse(text)
+    called: dict[str, str] = {}
+    for node in ast.walk(body):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            called |= {each.asname: each.name for each in node.names if each.asname}
+        elif isinstance(node, ast.Assign) and _name(node.value) in CLOCKS - {"time"} | STOPWATCHES:
+            called |= {_name(target): _name(node.value) for target in node.targets}
+    called = {new: old for new, old in called.items() if new != old and old in CLOCKS | STOPWATCHES | {"datetime"}}
+    for node in ast.walk(body) if called else ():
+        if isinstance(node, ast.Name):
+            node.id = called.get(node.id, node.id)
+    return body
+
+
 def trees(paths: Iterable[Path]) -> Iterator[_Tree]:
     """Every file, and every program in it."""
     for path in paths:
-        body = ast.parse(path.read_text(), str(path))
+        body = _parsed(path.read_text())
         yield _Tree(path, 1, body)
         for node in _nodes(body):
             text = _text(node)
             if text and "\n" in text and "import " in text:
                 try:
-                    yield _Tree(path, node.lineno, ast.parse(text))  # type: ignore[attr-defined]
+                    yield _Tree(path, node.lineno, _parsed(text))  # type: ignore[attr-defined]
                 except SyntaxError:
                     continue
 
@@ -146,13 +170,20 @@ class _Times:
 
     def judged(self, test: ast.AST) -> bool:
         """Whether an assertion is about how long something took, or about being in time."""
-        late = any(
+        return self._late(test) or self.measured(test)
+
+    def bounding(self, loop: ast.While) -> bool:
+        """Whether a loop ends when it has gone on for long enough."""
+        compared = [node for node in _nodes(loop.test) if isinstance(node, ast.Compare)]
+        return self._late(loop.test) or any(map(self.measured, compared))
+
+    def _late(self, test: ast.AST) -> bool:
+        return any(
             isinstance(node, ast.Compare)
             and sum(self._told(side) for side in (node.left, *node.comparators)) > 1
             and any(isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for operator in node.ops)
             for node in _nodes(test)
         )
-        return late or self.measured(test)
 
 
 def _tells(scope: ast.AST, lengths: set[str]) -> bool:
@@ -198,11 +229,26 @@ def _judged(tree: _Tree, shared: set[str]) -> Iterator[tuple[int, str]]:
             continue
         times = _Times(scope, lengths)
         for node in _nodes(scope):
-            if isinstance(node, ast.Assert) and times.judged(node.test):
-                yield (
-                    node.lineno,
-                    "judges how long something took: assert what happened, or counted work",
-                )
+            if _fails(node) and times.judged(node.test):
+                yield node.lineno, "judges how long something took: assert what happened, or counted work"
+            elif isinstance(node, ast.While) and times.bounding(node) and not _patient(scope):
+                yield node.lineno, "goes on for so long: do so much, or until something has happened"
+
+
+def _patient(scope: ast.AST) -> bool:
+    """Whether only a hang reaches the bounds of a function."""
+    return any(isinstance(node, ast.Name) and node.id.lower() == "patience" for node in _nodes(scope))
+
+
+def _fails(node: ast.AST) -> TypeGuard[ast.Assert | ast.If]:
+    """Whether a test fails by it, on a condition."""
+    if isinstance(node, ast.If):
+        raised = [each.value if isinstance(each, ast.Expr) else each for each in (*node.body, *node.orelse)]
+        return any(
+            isinstance(each, ast.Raise) or (isinstance(each, ast.Call) and _name(each.func) == "fail")
+            for each in raised
+        )
+    return isinstance(node, ast.Assert)
 
 
 def _stopwatches(tree: _Tree) -> Iterator[tuple[int, str]]:
@@ -237,24 +283,39 @@ def _waits(tree: _Tree) -> Iterator[tuple[int, str]]:
         for part in loop.body
         for inner in _nodes(part)
     }
+    unheeded = {id(node.value) for node in _nodes(tree.body) if isinstance(node, ast.Expr)}
     for node in _nodes(tree.body):
-        if not isinstance(node, ast.Call) or not node.args or _name(node.func) != "sleep" or id(node) in looked_after:
+        if not isinstance(node, ast.Call) or id(node) in looked_after:
             continue
-        if seconds := _constant(node.args[0], constants):
-            yield node.lineno, f"waits for {seconds:g} s whatever happens: wait for what is to happen"
+        pauses = _name(node.func) == "sleep" or (_name(node.func) in PAUSES and id(node) in unheeded)
+        given = [*node.args, *(keyword.value for keyword in node.keywords)][:1]
+        if pauses and given and (length := _constant(given[0], constants)):
+            yield node.lineno, f"waits for {length:g} whatever happens: wait for what is to happen"
+
+
+def _given(node: ast.Call, constants: dict[str, float]) -> Iterator[float]:
+    """The bounds of a call, in seconds."""
+    given = [keyword.value for keyword in node.keywords if keyword.arg in {"timeout", "patience"}]
+    if (place := BOUNDED.get(_name(node.func))) is not None:
+        given += node.args[place : place + 1]
+    for value in given:
+        if (bound := _constant(value, constants)) is not None:
+            yield bound / 1000 if _name(node.func).startswith(IN_MILLISECONDS) else bound
 
 
 def _bounds(tree: _Tree) -> Iterator[tuple[int, str]]:
     constants = _constants(tree.body)
+    wanted = {
+        id(inner)
+        for node in _nodes(tree.body)
+        if isinstance(node, ast.Assert) and not any(isinstance(each, ast.Not) for each in _nodes(node.test))
+        for inner in _nodes(node.test)
+    }
     for node in _nodes(tree.body):
         if not isinstance(node, ast.Call):
             continue
-        given = [keyword.value for keyword in node.keywords if keyword.arg in {"timeout", "patience"}]
-        if (place := BOUNDED.get(_name(node.func))) is not None:
-            given += node.args[place : place + 1]
-        for value in given:
-            seconds = _constant(value, constants)
-            if seconds is not None and MEANT <= seconds < PATIENT:
+        for seconds in _given(node, constants):
+            if MEANT <= seconds < PATIENT or (0 < seconds < MEANT and id(node) in wanted):
                 yield node.lineno, f"a bound of {seconds:g} s that a slow machine breaks: take waiting.PATIENCE"
 
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 from tools.coverage import CONFIDENCE, DEVIATION, PLAIN
 from tools.fleets import Case, Fleet
+from tools.page_parts import Part
 from tools.window_coverage import keys_of
 from tools.window_samples import Sampler, asked
 
@@ -195,11 +196,10 @@ def main() -> None:
     if not options.page:
         print("\n".join(lines))
         return
-    start, end = "<!-- coverage -->\n", "<!-- end of coverage -->"
-    before, _, rest = PAGE.read_text().partition(start)
-    stands, _, after = rest.partition(end)
-    rows = {line.split("|")[1]: line for line in [*stands.strip().splitlines(), *lines]}  # in place, or at the end
-    PAGE.write_text(before + start + "\n" + "\n".join(rows.values()) + "\n\n" + end + after)
+    part = Part("<!-- coverage -->", "<!-- end of coverage -->")
+    stands = part.of(PAGE.read_text(encoding="utf-8")).splitlines()
+    rows = {line.split("|")[1]: line for line in [*stands, *lines]}  # in place, or at the end
+    part.write(PAGE, "\n".join(rows.values()))
 
 
 if __name__ == "__main__":

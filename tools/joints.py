@@ -14,11 +14,12 @@ import numpy as np
 from scipy import stats
 from tools.joint_models import Data, accuracy, breast_cancer, exactly, flights, learned
 from tools.joint_statistics import CASES, Setting, measured
+from tools.page_parts import Part
 
 __all__ = ["PAGE", "tables"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "joints.md"
-_BEGIN, _END = "<!-- tools/joints.py -->", "<!-- end of tools/joints.py -->"
+_PART = Part("<!-- tools/joints.py -->", "<!-- end of tools/joints.py -->")
 _SAMPLES = 4_000
 _SERIES = ("table", "marginals", "conditionals", "association")
 _FLEETS, _EPSILONS, _SEEDS = (10_000, 30_000, 100_000, 300_000), ("0.5", "1", "2", "4"), range(5)
@@ -64,5 +65,4 @@ if __name__ == "__main__":
     found = tables()
     print(found)
     if "--write" in sys.argv[1:]:
-        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-        PAGE.write_text(f"{before}{_BEGIN}\n\n{found}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+        _PART.write(PAGE, found)

@@ -20,6 +20,7 @@ from zlib import crc32
 
 import numpy as np
 from examples.learning.central import counts, data, descent, objective, output, regression
+from tools.page_parts import Part
 from tools.price_plot import Line, drawn
 
 from tools import joint_models, round_models
@@ -28,7 +29,7 @@ __all__ = ["EPSILONS", "FLEETS", "PAGE", "PICTURE", "WAYS", "Way", "enough", "li
 
 _DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, PICTURE = _DOCS / "price.md", _DOCS / "images" / "price.svg"
-_BEGIN, _END = "<!-- price: tools/learning_price.py -->", "<!-- end of price -->"
+_PART = Part("<!-- price: tools/learning_price.py -->", "<!-- end of price -->")
 FLEETS = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 EPSILONS = ("0.5", "1", "2", "4")
 _DELTA = 1e-6
@@ -189,7 +190,7 @@ def table(found: Sequence[Line]) -> str:
 
 def lines(page: str) -> list[Line]:
     """What the first table of the page says."""
-    whole = page.split(_BEGIN)[1].split(_END, maxsplit=1)[0].strip().partition("\n\n")[0]
+    whole = _PART.of(page).partition("\n\n")[0]
     found = []
     for row in whole.splitlines()[2:]:
         name, model, noise, epsilon, *told = (cell.strip() for cell in row.split("|")[1:-1])
@@ -237,13 +238,10 @@ def main(write: bool, words: Sequence[str]) -> None:
         else:
             found += [line for line in kept if line[:3] == way[:3]]
     whole = table(found)
-    made = f"{whole}\n\n{enough(lines(f'{_BEGIN}{whole}{_END}'))}"
+    made = f"{whole}\n\n{enough(lines(f'{_PART.begin}{whole}{_PART.end}'))}"
     print(made)
     if write:
-        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)  # whose words may have been changed meanwhile
-        page = f"{before}{_BEGIN}\n\n{made}\n\n{_END}{rest.split(_END)[1]}"
-        PAGE.write_text(page, encoding="utf-8")
-        PICTURE.write_text(drawn(lines(page), FLEETS), encoding="utf-8")
+        PICTURE.write_text(drawn(lines(_PART.write(PAGE, made)), FLEETS), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tools.fleets import cases
 from tools.interval_statistics import EPSILONS, PAGE, REPORTS, leveled, line
+from tools.page_parts import Part
 
 SAMPLES = 1_000
 KINDS = ("distribution", "tree")
@@ -42,9 +43,7 @@ def main() -> None:
         if not options.page:
             print(lines)
             continue
-        start, end = f"<!-- {kind} -->\n", f"<!-- end of {kind} -->"
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition(start)
-        PAGE.write_text(before + start + "\n" + lines + "\n\n" + end + rest.partition(end)[2], encoding="utf-8")
+        Part(f"<!-- {kind} -->", f"<!-- end of {kind} -->").write(PAGE, lines)
 
 
 if __name__ == "__main__":

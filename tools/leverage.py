@@ -1,13 +1,15 @@
 """The table of docs/privacy.md that says what one fake device can do, from the code: `--write` puts it there.
 
-python tools/leverage.py            print it
-python tools/leverage.py --write    and replace it in docs/privacy.md
+python -m tools.leverage            print it
+python -m tools.leverage --write    and replace it in docs/privacy.md
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+
+from tools.page_parts import Part
 
 from deniable import Collection, Metric
 from deniable_aggregator.planning.leverage import gain
@@ -16,7 +18,7 @@ __all__ = ["ASKED", "asked", "placed", "table"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "privacy.md"
 EPSILONS = ("0.5", "1", "2", "4")
-_BEGIN, _END = "<!-- leverage: tools/leverage.py -->", "<!-- end of leverage -->"
+_PART = Part("<!-- leverage: tools/leverage.py -->", "<!-- end of leverage -->")
 _HEAD = """
 [collection]
 name = "leverage"
@@ -107,8 +109,7 @@ def table() -> str:
 
 def placed(page: str) -> str:
     """The page with the table of today."""
-    before, rest = page.split(_BEGIN)
-    return f"{before}{_BEGIN}\n\n{table()}\n\n{_END}{rest.split(_END)[1]}"
+    return _PART.put(page, table())
 
 
 def _shown(number: float) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
+from tools.page_parts import Part
 
 from deniable import Epsilon
 from deniable.kinds import Number
@@ -28,7 +29,7 @@ from deniable.kinds import Number
 __all__ = ["EPSILONS", "PAGE", "asked", "least_variance", "rows"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "means.md"
-_BEGIN, _END = "<!-- means: tools/mean_accuracy.py -->", "<!-- end of means -->"
+_PART = Part("<!-- means: tools/mean_accuracy.py -->", "<!-- end of means -->")
 EPSILONS = ("0.25", "0.5", "1", "1.5", "2", "3", "4", "6", "8")
 _VALUES, _LEVELS, _COARSE = 81, 241, 81
 
@@ -91,7 +92,7 @@ def asked(epsilon: str) -> tuple[str, float]:
 
 def rows(page: str) -> list[list[str]]:
     """The cells of the table on the page."""
-    lines = page.split(_BEGIN)[1].split(_END, maxsplit=1)[0].strip().splitlines()[2:]
+    lines = _PART.of(page).splitlines()[2:]
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
@@ -108,7 +109,6 @@ def table() -> str:
 if __name__ == "__main__":
     made = table()
     if "--write" in sys.argv:
-        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-        PAGE.write_text(f"{before}{_BEGIN}\n\n{made}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+        _PART.write(PAGE, made)
     else:
         print(made)

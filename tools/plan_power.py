@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from tools.fleets import Case, cases
+from tools.page_parts import Part
 from tools.width_accuracy import fleet_of
 
 from deniable_aggregator.analysis.comparison import OTHERS, UNKNOWN, compared
@@ -31,7 +32,7 @@ from deniable_aggregator.planning.simulate import simulate, symbols
 __all__ = ["PAGE", "ROWS", "Found", "found"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "planning.md"
-_BEGIN, _END = "<!-- power: tools/plan_power.py -->", "<!-- end of power -->"
+_PART = Part("<!-- power: tools/plan_power.py -->", "<!-- end of power -->")
 _Floats = NDArray[np.float64]
 _Draw = Callable[[int, np.random.Generator], list[NDArray[np.int64]]]
 EPSILONS = ("1", "4")
@@ -139,7 +140,6 @@ def table() -> Iterator[str]:
 if __name__ == "__main__":
     made = "\n".join(table())
     if "--write" in sys.argv:
-        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-        PAGE.write_text(f"{before}{_BEGIN}\n\n{made}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+        _PART.write(PAGE, made)
     else:
         print(made)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from tools.page_parts import Part
 from tools.round_models import MANNERS, Learned, learned, plainly, split, told
 from tools.round_plot import Point, drawn
 
@@ -19,7 +20,7 @@ __all__ = ["EPSILONS", "FLEETS", "PAGE", "PICTURE", "accuracies", "picture", "ta
 
 _DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, PICTURE = _DOCS / "learning.md", _DOCS / "images" / "learning.svg"
-_BEGIN, _END = "<!-- tools/rounds.py -->", "<!-- end of tools/rounds.py -->"
+_PART = Part("<!-- tools/rounds.py -->", "<!-- end of tools/rounds.py -->")
 EPSILONS = {"breast cancer": ("1", "2", "4")}
 FLEETS = {"breast cancer": (3_000, 10_000, 30_000, 100_000)}
 SEEDS = {"breast cancer": range(5)}
@@ -104,7 +105,4 @@ if __name__ == "__main__":
     found = tables()
     print(found)
     if "--write" in sys.argv[1:]:
-        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-        page = f"{before}{_BEGIN}\n\n{found}\n\n{_END}{rest.split(_END)[1]}"
-        PAGE.write_text(page, encoding="utf-8")
-        PICTURE.write_text(picture(page), encoding="utf-8")
+        PICTURE.write_text(picture(_PART.write(PAGE, found)), encoding="utf-8")

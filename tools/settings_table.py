@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.page_parts import Part
+
 from deniable_aggregator.commands import serve
 from deniable_aggregator.commands._command import CommandParser
 from deniable_aggregator.commands._settings import FILE, Setting, settings
@@ -17,7 +19,7 @@ from deniable_aggregator.commands._settings import FILE, Setting, settings
 __all__ = ["PAGE", "page", "table"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "serving.md"
-_BEGIN, _END = "<!-- settings: tools/settings_table.py -->", "<!-- end of settings -->"
+_PART = Part("<!-- settings: tools/settings_table.py -->", "<!-- end of settings -->")
 
 
 def table() -> Iterator[str]:
@@ -49,9 +51,7 @@ def _said(own: Setting) -> str:
 
 def page() -> str:
     """The page with the table of today."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-    made = "\n".join(table())
-    return f"{before}{_BEGIN}\n\n{made}\n\n{_END}{rest.split(_END)[1]}"
+    return _PART.put(PAGE.read_text(encoding="utf-8"), "\n".join(table()))
 
 
 if __name__ == "__main__":

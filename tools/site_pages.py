@@ -26,6 +26,7 @@ PAGES = (
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "client/README.md",
     "aggregator/README.md",
     "examples/**/*.md",

@@ -17,6 +17,8 @@ from functools import lru_cache
 from math import expm1
 from pathlib import Path
 
+from tools.page_parts import Part
+
 from deniable import Epsilon
 from deniable.kinds import Vector
 from deniable.mechanisms import Codewords, Gaussian, VectorLaplace
@@ -25,7 +27,7 @@ from deniable.mechanisms._sphere import _nodes
 __all__ = ["PAGE", "placed", "privunit", "table"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "vectors.md"
-_BEGIN, _END = "<!-- vectors: tools/vectors.py -->", "<!-- end of vectors -->"
+_PART = Part("<!-- vectors: tools/vectors.py -->", "<!-- end of vectors -->")
 _ROW_BYTES = 8
 _DELTA = Fraction(1, 10**6)
 DIMENSIONS = (16, 64, 256, 1024)
@@ -84,8 +86,7 @@ def _digits(number: float) -> str:
 
 def placed(page: str) -> str:
     """The page with the table of the code."""
-    before, rest = page.split(_BEGIN)
-    return f"{before}{_BEGIN}\n\n{table()}\n\n{_END}{rest.split(_END)[1]}"
+    return _PART.put(page, table())
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from tools.fleets import Case, cases
+from tools.page_parts import Part
 
 from deniable_aggregator.answers import CANDIDATES, RowId, answer
 from deniable_aggregator.planning.population import Fleet, Shares
@@ -30,7 +31,7 @@ from deniable_aggregator.planning.widths import Width, half_of, widths
 __all__ = ["PAGE", "Off", "fleet_of", "halves", "off"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "widths.md"
-_BEGIN, _END = "<!-- widths: tools/width_accuracy.py -->", "<!-- end of widths -->"
+_PART = Part("<!-- widths: tools/width_accuracy.py -->", "<!-- end of widths -->")
 EPSILONS = ("1", "4")
 DEVICES = (1_000, 100_000)
 _FEWEST, _MOST, _SURE = 8, 1_024, 0.004
@@ -106,7 +107,6 @@ def table() -> Iterator[str]:
 if __name__ == "__main__":
     made = "\n".join(table())
     if "--write" in sys.argv:
-        before, rest = PAGE.read_text(encoding="utf-8").split(_BEGIN)
-        PAGE.write_text(f"{before}{_BEGIN}\n\n{made}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
+        _PART.write(PAGE, made)
     else:
         print(made)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deniable_aggregator.analysis.comparison import Change, Comparison, Devices
     from deniable_aggregator.analysis.offline import compare, estimate
-    from deniable_aggregator.answers import Estimate, Heading, Measure, Row, RowId, Series, Target
+    from deniable_aggregator.answers import Bound, Estimate, Heading, Measure, Row, RowId, Series, Target
     from deniable_aggregator.answers._known import Known, knowing
     from deniable_aggregator.answers.tree import whole_numbers
     from deniable_aggregator.telling.asking import (
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from deniable_aggregator.telling.tables import Table
 
 __all__ = [
-    "Before", "Change", "CompareOptions", "Comparison", "Devices", "Estimate", "EstimateOptions", "Heading",
+    "Before", "Bound", "Change", "CompareOptions", "Comparison", "Devices", "Estimate", "EstimateOptions", "Heading",
     "IntervalOptions", "Known", "Measure", "Reader", "RemoteError", "Row", "RowId", "RowOptions", "Series", "Table",
     "Target", "WindowOptions", "compare", "estimate", "knowing", "whole_numbers",
 ]  # fmt: skip
 
 _ROOM = {
     "Before": "telling.asking",
+    "Bound": "answers",
     "Change": "analysis.comparison",
     "CompareOptions": "telling.asking",
     "Comparison": "analysis.comparison",

@@ -116,7 +116,7 @@ class Client:
             _log.info("deniable: %s", word.why)
         segment_index = self._segment_index(segment or {})
         self._keeper = Keeper(collection, segment_index, settings, self._state, given, word.consent, self._say)
-        self._flushes = Flushes(self._state, self._keeper)
+        self._flushes = Flushes(self._state, self._keeper, collection, settings.clock)
         self._sender = make(endpoint, credentials, collection, settings, self._state, self._keeper, self._say)
         try:
             self._keeper.change(self._keeper.heed)
@@ -175,7 +175,7 @@ class Client:
             self._fail(error)
             return False
         if not found.stored and self._sender.endpoint is not None:
-            told = [each for each in (self._stopped, self._sender.last_error, *found.refused) if each]
+            told = [each for each in (self._stopped, self._sender.failure, *found.refused) if each]
             self._say(f"flush: not all that was recorded is stored: {'; '.join(told or found.missing)}")
         return found.stored
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from deniable import Collection
 from support.editor import BROWSER, HEAD, MINUTES
 from support.site import Running, running
+from support.waiting import PATIENCE
 
 TODAY = 20_000
 COLLECTION = Collection.loads(f"{HEAD}{BROWSER}{MINUTES}")
@@ -36,7 +37,7 @@ def told(aggregator: Running, path: str, headers: tuple[tuple[str, bytes], ...] 
     if "host" not in given_names:
         head.append(b"Host: localhost")
     head += [name.encode() + b": " + value for name, value in headers]
-    with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
+    with socket.create_connection((where.hostname, where.port), timeout=PATIENCE) as connection:
         connection.sendall(b"\r\n".join(head) + b"\r\n\r\n")
         answer = b""
         while part := connection.recv(1 << 16):

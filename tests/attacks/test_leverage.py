@@ -210,7 +210,7 @@ def test_honest_vectors_are_not_refused() -> None:
 
 
 def test_the_table_on_the_page_is_that_of_the_code() -> None:
-    """`python tools/leverage.py --write` writes it anew."""
+    """`python -m tools.leverage --write` writes it anew."""
     page = PAGE.read_text(encoding="utf-8")
     assert placed(page) == page
 

@@ -253,7 +253,7 @@ def test_a_watch_waits_where_too_many_questions_do(aggregator: Running) -> None:
     tasks = aggregator.wait_for(fill())
     with grpc.insecure_channel(aggregator.endpoint) as channel:
         service = estimate_service_pb2_grpc.EstimateServiceStub(channel)
-        watch: Any = service.WatchEstimates(pb.WatchEstimatesRequest(), timeout=100)
+        watch: Any = service.WatchEstimates(pb.WatchEstimatesRequest(), timeout=PATIENCE)
         with pytest.raises(grpc.RpcError) as refused:
             service.GetEstimate(pb.GetEstimateRequest(metric="m00"), timeout=PATIENCE)
         error: Any = refused.value
@@ -357,7 +357,7 @@ def test_devices_do_not_wait_for_questions(tmp_path: Path) -> None:
                 os.kill(desk, signal.SIGSTOP)
                 try:
                     asking = [
-                        asyncio.ensure_future(service.ListEstimates(pb.ListEstimatesRequest(), timeout=100))
+                        asyncio.ensure_future(service.ListEstimates(pb.ListEstimatesRequest(), timeout=PATIENCE))
                         for _ in range(10)
                     ]
                     for _ in range(50):
@@ -382,4 +382,4 @@ def test_devices_do_not_wait_for_questions(tmp_path: Path) -> None:
                 while not await again():  # noqa: ASYNC110 - it is another process
                     await asyncio.sleep(0.1)
 
-    asyncio.run(asyncio.wait_for(run(), 100))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE))

@@ -18,10 +18,11 @@ import grpc
 import pytest
 
 from deniable import CollectionError
-from deniable_aggregator.serving import access, certificates
+from deniable_aggregator.serving import certificates, tokens
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.certificates import Certificates
 from deniable_aggregator.serving.sources import Sources
+from deniable_aggregator.serving.tokens import Tokens
 from support.commands import EDITOR
 from support.endpoints import TLS
 from support.waiting import soon
@@ -34,7 +35,7 @@ LONG = 10.0
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are looked at whenever somebody comes."""
     monkeypatch.setattr(certificates, "_LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(access, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(tokens, "_LOOK_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -133,10 +134,10 @@ def test_tokens_that_are_no_text_change_nothing_and_are_said(
     """A line in another encoding than UTF-8: it is said in the log, once, and no call fails of it."""
     file = tmp_path / "tokens"
     file.write_text("report " + "0" * 64 + "\n")
-    (guard,) = Access(tokens=file).guards()
+    known = Tokens(file)
     file.write_bytes("read {} für alle\n".format("1" * 64).encode("latin-1"))
     for _ in range(3):
-        guard._look()  # type: ignore[attr-defined]  # what every call begins with
+        known.look()  # what every call begins with
     assert [record.getMessage() for record in caplog.records] == [
         f"who is let in stays as it is: {file}: is not UTF-8: invalid start byte"
     ]

@@ -23,6 +23,8 @@ from support.commands import EDITOR
         'redis = "redis+cluster://:{}/x@127.0.0.1:1"',
         'redis = "redis+sentinel://own:{}?x@127.0.0.1:1/it"',
         'redis = "redis://127.0.0.1:1?db={}"',
+        'redis = "redis://own:x?{}@127.0.0.1:1"',
+        'redis = "redis://127.0.0.1:1?{}=1"',
         'redis = "redis://:{}@127.0.0.1:1"',
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +15,11 @@ from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.analysis.question import Query
 from deniable_aggregator.answers import CANDIDATES, RowId, answer, effort, word_key
 from deniable_aggregator.answers.text import read
-from deniable_aggregator.estimators import _words
-from deniable_aggregator.estimators._decoding import searched
 from deniable_aggregator.planning.audit import audit
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.simulate import simulate
 from support.asked import asked
+from support.counting import looked_at
 
 HOSTILE = {
     "HTML": "<script>alert(1)</script>",
@@ -181,21 +179,14 @@ def test_counters_that_are_made_up_do_not_stop_the_search() -> None:
 def test_counters_that_are_made_up_make_no_answer_dearer_than_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody looks for words, as at each level of a window and in each epoch of a trend, frequent ones are
     looked for among a bounded number of paths, of which the price has as many counters. It was nine times that."""
-    looked_at: list[int] = []
-
-    def counted(*arguments: Any) -> tuple[list[int], int]:
-        found = searched(*arguments)
-        looked_at.append(found[1])
-        return found
-
-    monkeypatch.setattr(_words, "searched", counted)
+    paths = looked_at(monkeypatch)
     metric = asked("text", "epsilon = 2")
     counters = [np.zeros(column.shape.counters, np.int64) for column in metric.columns]
     for place, own in enumerate(counters):
         own[place * 997 % len(own)] = 100_000
     answer(metric, counters, only=(CANDIDATES,))
-    assert 1_000_000 < sum(looked_at) < 3 << 20
-    assert effort(metric) > sum(looked_at)
+    assert 1_000_000 < sum(paths) < 3 << 20
+    assert effort(metric) > sum(paths)
 
 
 def test_an_audit_of_words_finds_no_more_than_is_claimed() -> None:

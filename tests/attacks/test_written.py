@@ -8,13 +8,14 @@ import io
 import json
 from datetime import UTC, date, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from deniable import Collection
 from deniable_aggregator.notice import FORMS, WRITERS, Language, LanguageError
-from deniable_aggregator.publishing import Published, site
+from deniable_aggregator.publishing import FIRST, Published, kept, site, write
 from deniable_aggregator.telling.tables import COLUMNS, Table
 from support.collection_files import head, metric
 from support.commands import ROOT
@@ -125,3 +126,37 @@ def test_no_collection_takes_the_place_of_the_first_page() -> None:
     assert "20.00% to 30.00%" in alone["index.html"]
     with pytest.raises(ValueError, match="a directory of its own"):
         site([published("index"), published("two")], Language.of("en"), date(2026, 11, 19))
+
+
+def test_what_is_left_out_can_not_be_had_by_subtraction() -> None:
+    """Of 600 tables at random: the whole less all that is published is nothing, or of two segments with reports at
+    least, and of as many reports as a segment has to have. What is large enough and not needed for that is there."""
+    source, alone = Random(7), 0
+    for _ in range(600):
+        reports = [source.choice((0, 3, 40, 99, 100, 101, 250, 5_000)) for _ in range(source.randint(1, 6))]
+        table = Table({"segment": f"s={place}", "reports": own} for place, own in enumerate(reports))
+        told = [row["reports"] for row in kept(table, 100)]
+        assert all(own >= 100 for own in told)
+        out = [own for own in reports if own]
+        for own in told:
+            out.remove(own)
+        assert not out or not told or (len(out) > 1 and sum(out) >= 100)
+        small = [own for own in out if own < 100]
+        alone += len(small) == 1 and bool(told)
+        assert len(out) - len(small) <= (sum(small) < 100 or len(small) == 1) * bool(small)
+    assert alone > 50
+
+
+def test_publishing_removes_nothing_that_is_not_its_own(tmp_path: Path) -> None:
+    """Whatever the first page has been made to say: a file beside the directory, or one that no site has."""
+    directory = tmp_path / "site"
+    before = site([published("one"), published("two")], Language.of("en"), date(2026, 11, 19))
+    write(directory, before)
+    others = [tmp_path / "two.html", directory / "mine.txt", directory / "CNAME"]
+    for other in others:
+        other.write_text("mine")
+    first = directory / FIRST
+    names = "../two.html mine.txt CNAME ./two.html two.html"
+    first.write_text(f"{before[FIRST].partition('<!-- published')[0]}<!-- published: {names} -->\n")
+    assert write(directory, site([published("one")], Language.of("en"), date(2026, 11, 19))) == ["two.html"]
+    assert all(other.read_text() == "mine" for other in others)

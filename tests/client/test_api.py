@@ -12,6 +12,7 @@ import pytest
 
 import deniable
 from support.commands import EDITOR
+from support.waiting import PATIENCE
 
 PACKAGE = Path(deniable.__file__).parent.parent
 
@@ -38,7 +39,7 @@ import deniable
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
     run = subprocess.run(
-        [sys.executable, *flags, "-c", program], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, *flags, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     return {str(name) for name in json.loads(run.stdout)}
 

@@ -26,6 +26,7 @@ from scipy.special import chdtrc
 import deniable
 from deniable import randomness
 from deniable.randomness import FINE, WORD, FineCoin, below, coin, shuffle, word
+from support.waiting import PATIENCE
 
 ALARM = 1e-6
 SOURCE = Path(deniable.__file__).parent
@@ -97,7 +98,7 @@ def test_a_fork_shares_no_word() -> None:
 
     A false alarm, two equal words of 64 bits by chance, has probability 1.3e-12.
     """
-    run = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, check=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, check=True, timeout=PATIENCE)
     words = [each for (each,) in struct.iter_unpack("<Q", run.stdout)]
     assert len(words) == 100 * 68
     assert len(set(words)) == len(words)

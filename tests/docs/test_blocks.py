@@ -86,6 +86,17 @@ def doubted(block: Block, _: Running, room: Path) -> None:
             assert (found.returncode, found.stderr) == (0, ""), f"{block.where}: {words}: {found.stderr}"
 
 
+def let_in(block: Block, _: Running, room: Path) -> None:
+    """Commands that make tokens, and one that reads with one of them."""
+    *made, reading = block.code.splitlines()
+    path = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(["sh", "-ec", "\n".join(made)], cwd=room, env=os.environ | {"PATH": path}, check=True)
+    with serving(room / "data", EDITOR, "--tokens", room / "tokens") as endpoint:
+        named = {"telemetry.example.org:443": endpoint, "read.token": str(room / "read.token")}
+        found = told(*(named.get(word, word) for word in shlex.split(reading)[1:]))
+    assert (found.returncode, found.stderr) == (0, ""), found.stderr
+
+
 def loaded(block: Block, _: Running, __: Path) -> None:
     """A collection; of a part of one the rest is made up."""
     text = block.code
@@ -114,6 +125,11 @@ def drawn(block: Block, _: Running, room: Path) -> None:
     found = Truth.load(room / "truth.toml", collection).draw(5, np.random.default_rng(1))
     assert found
     assert all(len(each) == 5 for each in found.values())
+
+
+def read(block: Block, aggregator: Running, _: Path) -> None:
+    """What asks an aggregator in Python."""
+    exec(compile(block.code.replace("127.0.0.1:8470", aggregator.endpoint), block.where, "exec"), {})
 
 
 def learned(block: Block, _: Running, __: Path) -> None:
@@ -204,6 +220,7 @@ def configured(block: Block, _: Running, room: Path) -> None:
 
 ELSEWHERE = {
     "docs/adding.md": "tests/mechanisms/test_adding.py",
+    "docs/deploying.md": "tests/deploy/test_guide.py",
     "docs/explaining.md": "tests/web/test_explaining.py",
     "CONTRIBUTING.md": "tests/docs/test_readmes.py",
     **dict.fromkeys(READMES, "tests/docs/test_readmes.py"),
@@ -215,10 +232,11 @@ HERE: dict[str, tuple[Way | str, ...]] = {
     "docs/migrating.md": (loaded, recorded),
     "docs/notice.md": (told_of_a_file, in_the_notice, loaded, published),
     "docs/planning.md": (told_of_a_file,),
-    "docs/serving.md": (configured,),
+    "docs/serving.md": (configured, let_in),
     "docs/reading.md": (asked, doubted, asked),
     "docs/http.md": (fetched,),
     "docs/comparisons.md": (asked,),
+    "docs/poisoning.md": (asked, read),
     "docs/collections.md": (loaded, loaded, loaded, drawn, drawn),
     "docs/words.md": (loaded,),
     "docs/changing.md": (loaded, loaded),

@@ -13,12 +13,10 @@ import pytest
 from deniable_aggregator.ingest import FlushSettings
 from deniable_aggregator.ingest.flush import Flush
 from support.aggregator_server import Client, counted, request, serving, store_of
-from support.waiting import PATIENCE, until
+from support.waiting import NEVER, until
 
 CALLS = 30
 """About as many as a connection can have at a time."""
-NEVER = 10 * PATIENCE
-"""An interval that nothing waits for."""
 
 
 async def submit(client: Client, batches: int = 1) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
 from deniable_aggregator.ingest import Calendar, FlushSettings
+from deniable_aggregator.ingest.flush import Flush
 from support.aggregator_proxy import proxied
 from support.aggregator_server import (
     DAY,
@@ -26,7 +27,7 @@ from support.aggregator_server import (
     serving,
     store_of,
 )
-from support.waiting import until
+from support.waiting import NEVER, until
 
 MALFORMED = grpc.StatusCode.INVALID_ARGUMENT
 GOOD_WIDE = b"\x03" + bytes(6)
@@ -112,22 +113,37 @@ def test_every_bad_batch_has_its_error(tmp_path: Path) -> None:
     asyncio.run(submit())
 
 
-def test_bad_and_good_batches_arrive_together(tmp_path: Path) -> None:
+def held(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Flushes are stored once this event is set: until then, batches gather behind the first one."""
+    opened, store = asyncio.Event(), Flush.store
+
+    async def wait(flush: Flush, *where: Any) -> None:
+        await opened.wait()
+        await store(flush, *where)
+
+    monkeypatch.setattr(Flush, "store", wait)
+    return opened
+
+
+def test_bad_and_good_batches_arrive_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one flush, each malformed batch is refused by itself, and all the good ones beside them are counted."""
+    malformed = [batch for _, batch, code, *_ in REFUSED if code is MALFORMED]
+    good = [request((0, 2), (3, number)) for number in range(30)]  # as many calls as a connection may have
 
     async def submit() -> None:
-        async with serving(tmp_path, flush=FlushSettings(interval=0.2)) as (server, client):
-            await client.submit(request((0, 0)))
-            malformed = [batch for _, batch, code, *_ in REFUSED if code is MALFORMED]
-            good = [request((0, 2), (3, number)) for number in range(60)]
-            told, stored = await asyncio.gather(
-                asyncio.gather(*map(client.refused, malformed)), asyncio.gather(*map(client.submit, good))
-            )
-            assert stored == [False] * 60
+        opened = held(monkeypatch)
+        async with serving(tmp_path) as (server, client), connected(server.port) as other:
+            first = asyncio.ensure_future(client.submit(request((0, 0))))
+            await until(lambda: server.stats.waiting == 1)
+            others = asyncio.gather(*map(client.refused, malformed)), asyncio.gather(*map(other.submit, good))
+            await until(lambda: server.stats.waiting + server.stats.refused.total() == 1 + len(malformed) + len(good))
+            opened.set()
+            told, stored = await others[0], await others[1]
+            assert [await first, *stored] == [False] * 31
             assert {one.reason for one in told} == {"MALFORMED_BATCH"}
-            assert server.stats.flushes <= 4
-            assert await counted(server, 0) == [1, 0, 60, 0, 0]
-            assert await counted(server, 3) == [60, 1770, 70_210, 0]
+            assert server.stats.flushes == 2
+            assert await counted(server, 0) == [1, 0, 30, 0, 0]
+            assert await counted(server, 3) == [30, sum(range(30)), sum(number**2 for number in range(30)), 0]
 
     asyncio.run(submit())
 
@@ -202,7 +218,7 @@ def test_a_lost_reply_of_the_store(tmp_path: Path) -> None:
     """
 
     async def submit() -> None:
-        full = FlushSettings(interval=3600.0, most_batches=20)
+        full = FlushSettings(interval=NEVER, most_batches=20)
         async with (
             serving(tmp_path / "store") as (behind, _),
             proxied(store_of(behind).url) as proxy,
@@ -239,29 +255,32 @@ def test_two_aggregators_one_store(tmp_path: Path) -> None:
     asyncio.run(submit())
 
 
-def test_busy(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("room", "bound"), [(10, {"most_waiting": 10}), (7, {"most_waiting_bytes": 16 * 7 + 8})], ids=["batches", "bytes"]
+)
+def test_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, bound: dict[str, int]) -> None:
     """Beyond the batches or bytes that may wait, a batch is RESOURCE_EXHAUSTED with RetryInfo; later it is taken."""
 
-    async def submit(flush: FlushSettings, room: int) -> None:
-        async with serving(tmp_path, flush=flush) as (server, client):
-            await client.submit(request((3, 7)))
+    async def submit() -> None:
+        opened = held(monkeypatch)
+        async with serving(tmp_path, flush=FlushSettings(**bound)) as (server, client):
             batches = [request((0, 1), (1, 1)) for _ in range(room + 5)]
-            sent = [client.send(batch.SerializeToString()) for batch in batches]
+            sent = [asyncio.ensure_future(client.send(batch.SerializeToString())) for batch in batches]
+            await until(lambda: server.stats.refused.total() == 5 and server.stats.waiting == room)
+            opened.set()
             answers = await asyncio.gather(*sent, return_exceptions=True)
-            assert sum(isinstance(answer, grpc.aio.AioRpcError) for answer in answers) == 5
+            refused = [answer for answer in answers if isinstance(answer, grpc.aio.AioRpcError)]
+            assert {(Told.by(error).code, Told.by(error).reason) for error in refused} == {
+                (grpc.StatusCode.RESOURCE_EXHAUSTED, "BUSY")
+            }
+            assert all(Told.by(error).retry_after for error in refused)
             assert server.stats.refused == {"BUSY": 5}
-            again = []
-            for batch, answer in zip(batches, answers, strict=True):
-                if isinstance(answer, grpc.aio.AioRpcError):
-                    told = Told.by(answer)
-                    assert (told.code, told.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "BUSY")
-                    assert told.retry_after
-                    again.append(client.submit(batch))
-            assert await asyncio.gather(*again) == [False] * 5
+            again = [each for each, answer in zip(batches, answers, strict=True) if answer in refused]
+            assert await asyncio.gather(*map(client.submit, again)) == [False] * 5
             assert server.stats.waiting == 0
+            assert await counted(server, 0) == [0, room + 5, 0, 0, 0]
 
-    asyncio.run(submit(FlushSettings(interval=0.5, most_waiting=10), 10))
-    asyncio.run(submit(FlushSettings(interval=0.5, most_waiting_bytes=16 * 7 + 8), 7))
+    asyncio.run(submit())
 
 
 def test_a_cancelled_call_harms_nobody(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from support.aggregator_server import (
     serving,
     store_of,
 )
-from support.waiting import until
+from support.waiting import NEVER, until
 
 
 def message(sequence: int, *batches: SubmitReportsRequest) -> bytes:
@@ -164,7 +164,7 @@ def test_draining_ends_a_stream_without_loss(tmp_path: Path) -> None:
 
     async def forward() -> None:
         answered: dict[int, int] = {}
-        async with serving(tmp_path, flush=FlushSettings(interval=0.2)) as (server, client):
+        async with serving(tmp_path, flush=FlushSettings(interval=NEVER)) as (server, client):
             call = client.stream()
 
             async def read() -> Told:
@@ -176,17 +176,18 @@ def test_draining_ends_a_stream_without_loss(tmp_path: Path) -> None:
                     return Told.by(error)
 
             reading = asyncio.create_task(read())
-            for sequence in range(50):
+            await call.write(message(0, request((0, 1))))
+            await until(lambda: answered)
+            for sequence in range(1, 50):
                 await call.write(message(sequence, request((0, 1))))
-            await until(lambda: server.stats.waiting >= 45)
+            await until(lambda: server.stats.waiting == 49)
             await server.drain()
             told = await reading
             assert (told.code, told.reason) == (grpc.StatusCode.UNAVAILABLE, "DRAINING")
             assert told.retry_after
-        stored = sum(answered.values())
-        assert stored >= 45
+        assert sum(answered.values()) == 50
         async with serving(tmp_path) as (server, _):
-            assert await counted(server, 0) == [0, stored, 0, 0, 0]
+            assert await counted(server, 0) == [0, 50, 0, 0, 0]
 
     asyncio.run(forward())
 

@@ -23,6 +23,7 @@ from deniable.device.outbox import Batch
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import Laplace
 from planning.everything import EVERYTHING, VALUES
+from support.waiting import PATIENCE
 
 EACH = pytest.mark.parametrize("metric", EVERYTHING.metrics.values(), ids=lambda metric: metric.name)
 
@@ -55,6 +56,7 @@ def test_no_output_of_laplace_tells_which_inputs_it_can_not_be_from() -> None:
 FORKS = """
 import json, os, random
 from planning.everything import EVERYTHING, VALUES
+from support.waiting import PATIENCE
 
 def answered(metric):
     return [metric.randomize(VALUES[metric.name][0]).payload for _ in range(200)]
@@ -87,7 +89,7 @@ def test_forked_processes_do_not_share_noise() -> None:
     """
     root = Path(__file__).resolve().parents[1]
     paths = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
-    run = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=100, check=True,
+    run = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, timeout=PATIENCE, check=True,
                          env={**os.environ, "PYTHONPATH": paths})  # fmt: skip
     counts, copied = json.loads(run.stdout)
     assert counts == dict.fromkeys(EVERYTHING.metrics, 7)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +10,11 @@ import pytest
 from deniable.kinds import Text
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers import answer
-from deniable_aggregator.estimators import Cells, Found, Frequencies, Listed, Target, _words, seen_from
-from deniable_aggregator.estimators._decoding import MOST_WORK, searched
+from deniable_aggregator.estimators import Cells, Found, Frequencies, Listed, Target, seen_from
+from deniable_aggregator.estimators._decoding import MOST_WORK
 from deniable_aggregator.planning.simulate import simulate
 from support.asked import asked
+from support.counting import looked_at
 
 REPORTS = 160_000
 WORDS, SAMPLES = 50, 100
@@ -99,14 +99,7 @@ def test_all_words_of_many_are_found_that_are_frequent_enough(monkeypatch: pytes
     on words of its length are found nearly always is found; one is missed less than once in 10^6 times. And the bound
     on what is looked at is far: where it was reached, words of the last heights were not looked for at all.
     """
-    looked_at: list[int] = []
-
-    def counted(*arguments: Any) -> tuple[list[int], int]:
-        found = searched(*arguments)
-        looked_at.append(found[1])
-        return found
-
-    monkeypatch.setattr(_words, "searched", counted)
+    paths = looked_at(monkeypatch)
     metric = asked("text", "epsilon = 4")
     kind = metric.kind
     assert isinstance(kind, Text)
@@ -119,7 +112,7 @@ def test_all_words_of_many_are_found_that_are_frequent_enough(monkeypatch: pytes
     assert len(known) > 12
     assert known <= found
     assert len(found - set(words)) <= 5
-    assert sum(looked_at) < 0.9 * MOST_WORK
+    assert sum(paths) < 0.9 * MOST_WORK
 
 
 def test_where_every_device_has_another_word_next_to_none_is_found() -> None:

@@ -244,6 +244,13 @@ def test_a_password_is_used_everywhere(tmp_path: Path) -> None:
         "redis+sentinel://localhost:26379",
         "redis+cluster://",
         "redis+cluster://localhost:port",
+        "redis://localhost:6379/?foo=",
+        "redis://localhost:6379/?foo",
+        "redis://localhost:6379/0?decode_responses=true",
+        "redis://localhost:6379/0?ssl_ca_certs=ca.pem",
+        "redis+sentinel://localhost:26379/own?foo=1",
+        "rediss+cluster://localhost:6379?retry=3",
+        "unix:///tmp/socket?socket_keepalive=true",
     ],
 )
 def test_addresses_that_make_no_sense_are_refused(url: str) -> None:

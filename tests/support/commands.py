@@ -22,11 +22,13 @@ EDITOR = ROOT / "examples" / "editor.toml"
 COMMAND = Path(sys.executable).parent / "deniable"
 
 
-def deniable(*arguments: str | Path, timeout: float = PATIENCE) -> subprocess.CompletedProcess[str]:
-    """Run one subcommand to its end."""
+def deniable(
+    *arguments: str | Path, timeout: float = PATIENCE, most: tuple[int, int] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run one subcommand to its end; `most` limits its files."""
     given = [str(argument) for argument in arguments]
     with tempfile.TemporaryFile("w+") as errors:
-        program = started(*given, stderr=errors.fileno())
+        program = started(*given, stderr=errors.fileno(), most=most)
         with program.stdout:
             written = program.stdout.read()
         code = program.wait(timeout)

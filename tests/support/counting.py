@@ -6,8 +6,14 @@ import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
-__all__ = ["Calls", "calls"]
+import pytest
+
+from deniable_aggregator.estimators import _words
+from deniable_aggregator.estimators._decoding import searched
+
+__all__ = ["Calls", "calls", "looked_at"]
 
 
 class Calls:
@@ -46,3 +52,16 @@ def calls(work: Callable[[], object]) -> int:
     finally:
         counter.end()
     return counter.number
+
+
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many paths each search for words looks at, from here on in a test."""
+    every: list[int] = []
+
+    def counted(*arguments: Any) -> tuple[list[int], int]:
+        found = searched(*arguments)
+        every.append(found[1])
+        return found
+
+    monkeypatch.setattr(_words, "searched", counted)
+    return every

@@ -18,6 +18,6 @@ def filled(aggregator: Running, collection: Collection, last: int, days: int) ->
     """So many days of reports from both platforms, the last ones of that day; some numbers differ from day to day."""
     for ago in range(days):
         for segment in (0, 1):
-            counters = {"browser": [400 + ago, 300, 200, 120], "dark": [450, 550 + ago]}
-            counters["minutes"] = [1000, 700_000, 510_000_000, 0]
+            counters = {"browser": [340 + ago, 280, 220, 180], "dark": [450, 550 + ago]}
+            counters["minutes"] = [1000, 1_153_000, 1_767_000_000, 0]
             aggregator.put(collection, last - ago, counters, segment, batches=10)

@@ -12,7 +12,9 @@ import pytest
 import deniable
 from support.gate import AT_GATE
 
-__all__ = ["isolated", "program"]
+__all__ = ["deploys", "isolated", "program"]
+
+_DEPLOYS = Path(__file__).resolve().parents[2] / ".venv-deploy" / "bin"
 
 
 def program(*names: str) -> str:
@@ -20,10 +22,18 @@ def program(*names: str) -> str:
     for name in names:
         if found := shutil.which(name):
             return found
-    missing = f"no {names[0]} here: `make system-tools` installs it, or says how"
-    if AT_GATE:
-        pytest.fail(missing)
-    pytest.skip(missing)
+    raise _missing(f"no {names[0]} here: `make system-tools` installs it, or says how")
+
+
+def deploys(name: str) -> Path:
+    """A program that checks or runs what is in deploy/, of the environment that `make test` sets up for it."""
+    if not (_DEPLOYS / name).exists():
+        raise _missing(f"no {name} here: `make .venv-deploy/.ready` installs it, where there is one for this machine")
+    return _DEPLOYS / name
+
+
+def _missing(what: str) -> BaseException:
+    return pytest.fail.Exception(what) if AT_GATE else pytest.skip.Exception(what)
 
 
 def isolated(source: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from unittest import mock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable.kinds import KINDS, Category
@@ -70,6 +71,10 @@ class PlaceRoom(Room):
         counted = (Row("places found", leaves, leaves, float(len(every)), float("nan")),)
         series = Series(places, tuple(rows)), Series(number, counted)
         return Estimate(metric.name, found.reports, series, confidence, target)
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> NDArray[np.float64]:  # noqa: ARG002
+        """Any row could be anything."""
+        return np.tile([[-np.inf], [np.inf]], (1, len(found.rows)))
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How often each place is named."""

@@ -10,10 +10,12 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 
-__all__ = ["PATIENCE", "soon", "until"]
+__all__ = ["NEVER", "PATIENCE", "soon", "until"]
 
 PATIENCE = 300.0
 """Seconds after which something is taken not to happen at all. pytest's own limit for a test is twice this."""
+NEVER = 10 * PATIENCE
+"""An interval that no test waits for."""
 _FIRST, _GROWTH, _MOST = 0.002, 1.2, 0.1
 """Looks come quickly at first, and less often for what takes long: looking costs what is looked at."""
 

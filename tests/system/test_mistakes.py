@@ -6,6 +6,7 @@ Each message names the place, what was found there, and what is taken, or the ne
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import deniable
 from deniable import Client, Collection, Credentials
 from deniable.kinds import KINDS
 from deniable_aggregator.planning.start import start
-from support.commands import told
+from support.commands import EDITOR, told
+from support.commands import deniable as command
 
 ALL = Collection.loads(start("own", list(KINDS), "metrics.toml"))
 ONE = """\
@@ -187,3 +189,16 @@ def test_what_the_environment_says(caplog: pytest.LogCaptureFixture, monkeypatch
 def test_the_table_is_long_enough() -> None:
     """At least sixty mistakes."""
     assert len(MADE) + len(RECORDED) + len(WRITTEN) + len(TYPED) + 1 >= 60
+
+
+def test_an_address_that_somebody_has_is_told_with_whose_it_may_be(tmp_path: Path) -> None:
+    """Beside a demo that runs: which option has another address, of the port and of the page."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        for option in ("--listen", "--http"):
+            free = ("--http", "off") if option == "--listen" else ("--listen", "127.0.0.1:0")
+            found = command("serve", EDITOR, "--data", tmp_path / "data", *free, option, where)
+            assert found.returncode == 2
+            (line,) = found.stderr.splitlines()
+            assert f"can not listen on {where}: it is taken, maybe by a demo or another deniable serve" in line
+            assert f"; {option} HOST:PORT has another" in line

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import os
@@ -13,14 +12,13 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import grpc
 import pytest
 
 from deniable import Collection
 from deniable.device.outbox import Batch
-from deniable.wire.upload import METHOD, ONCE
 from deniable_aggregator import Reader
 from deniable_aggregator.answers import headings
 from deniable_aggregator.planning.fleet import reported
@@ -28,6 +26,7 @@ from deniable_aggregator.telling.digits import DECIMALS, decimals
 from support.collection_files import head, metric
 from support.commands import ROOT
 from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules, scraping, served
+from support.submitting import submit
 from support.waiting import PATIENCE, soon
 
 TEXT = (
@@ -49,7 +48,6 @@ TEXT = (
 )
 COLLECTION = Collection.loads(TEXT)
 REPORTS = 4
-CONNECTIONS = 12
 
 
 def batches(number: int) -> list[Batch]:
@@ -67,29 +65,6 @@ def batches(number: int) -> list[Batch]:
         for each in range(number)
     )
     return [reported(COLLECTION, own, epoch, each % 3) for each, own in enumerate(answers)]
-
-
-def submit(endpoint: str, requests: list[bytes]) -> list[grpc.StatusCode]:
-    """Send them over many connections, so that all workers get some; what became of each."""
-
-    async def run() -> list[grpc.StatusCode]:
-        own = [ONCE, ("grpc.use_local_subchannel_pool", 1)]
-        channels = [grpc.aio.insecure_channel(endpoint, options=own) for _ in range(CONNECTIONS)]
-        calls: list[Any] = [channel.unary_unary(METHOD) for channel in channels]
-
-        async def one(place: int, request: bytes) -> grpc.StatusCode:
-            try:
-                await calls[place % CONNECTIONS](request, timeout=PATIENCE, wait_for_ready=True)
-            except grpc.aio.AioRpcError as error:
-                return error.code()
-            return grpc.StatusCode.OK
-
-        told = await asyncio.gather(*(one(place, request) for place, request in enumerate(requests)))
-        for channel in channels:
-            await channel.close()
-        return list(told)
-
-    return asyncio.run(run())
 
 
 class Watched(NamedTuple):
@@ -265,7 +240,7 @@ def test_alerts_are_evaluated_and_only_the_expected_ones_stir(watched: Watched) 
     soon(lambda: all(rule["health"] != "unknown" for rule in rules(prometheus)), "every rule was evaluated")
     found = rules(prometheus)
     assert {rule["name"]: rule.get("lastError") for rule in found if rule["health"] != "ok"} == {}
-    assert len([rule for rule in found if rule["type"] == "alerting"]) == 14
+    assert len([rule for rule in found if rule["type"] == "alerting"]) == 15
     expected = {"DeniableCollectionExpiring": "firing", "DeniableIntervalTooWide": "pending"}
     soon(lambda: stirring(prometheus) == expected, f"{expected} stir, and nothing else")
 
@@ -308,7 +283,7 @@ def test_every_alert_is_tested_and_has_a_runbook_entry() -> None:
     names = re.findall(r"- alert: (\w+)", (DEPLOY / "alerts.yml").read_text())
     tests = (DEPLOY / "alerts_test.yml").read_text() + (DEPLOY / "slow_alerts_test.yml").read_text()
     runbook = (ROOT / "docs" / "runbook.md").read_text()
-    assert len(names) == 14
+    assert len(names) == 15
     for name in names:
         assert f"alertname: {name}\n        exp_alerts:\n          - exp_labels" in tests, name
         assert f"\n## {name}\n" in runbook, name

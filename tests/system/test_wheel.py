@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from support.commands import EDITOR, ROOT, deniable, serving
+from support.waiting import PATIENCE
 
 BIN = Path(sys.executable).parent
 APPLICATION = """
@@ -44,7 +45,7 @@ def test_the_wheel_alone_records_and_uploads(tmp_path: Path) -> None:
     with serving(tmp_path / "data", EDITOR) as endpoint:
         ran = subprocess.run(
             [python, "-I", "-c", APPLICATION, EDITOR, endpoint, tmp_path / "device.db"],
-            capture_output=True, text=True, timeout=60, cwd=tmp_path,
+            capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path,
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr
         assert str(tmp_path) in ran.stdout

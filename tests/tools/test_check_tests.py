@@ -14,6 +14,8 @@ from support.commands import ROOT
 from support.waiting import PATIENCE
 
 CHECK = ROOT / "tools" / "check_tests.py"
+IMPORT = "import"
+"""Apart, so that what is planted is no program of this file's."""
 PLANTED = {
     "a difference": "def test():\n    a = time.monotonic()\n    work()\n    assert time.monotonic() - a < 5\n",
     "a deadline": "def test():\n    end = time.monotonic() + 5\n    assert time.monotonic() < end\n",
@@ -31,6 +33,25 @@ PLANTED = {
     "a bound by name": "def test():\n    subprocess.run(['true'], timeout=20)\n",
     "a bound by its place": "def test():\n    assert process.wait(30) == 0\n",
     "a bound at the second place": "async def test():\n    await asyncio.wait_for(work(), 20)\n",
+    "a bound of two minutes": "def test():\n    subprocess.run(['true'], timeout=120)\n",
+    "a bound in milliseconds": "def test():\n    expect(card).to_have_text('a', timeout=40_000)\n",
+    "a short bound that is to do": "def test():\n    assert event.wait(0.5)\n",
+    "a failure": "def test():\n    a = time.monotonic()\n    work()\n    if time.monotonic() - a > 5:\n"
+    "        pytest.fail('slow')\n",
+    "an error": "def test():\n    a = time.monotonic()\n    work()\n    if time.monotonic() - a > 5:\n"
+    "        raise AssertionError\n",
+    "a clock by another name": f"from time {IMPORT} monotonic as clock\ndef test():\n    a = clock()\n    work()\n"
+    "    assert clock() - a < 5\n",
+    "a module by another name": f"{IMPORT} time as t\ndef test():\n    a = t.monotonic()\n    work()\n"
+    "    assert t.monotonic() - a < 5\n",
+    "a clock that is kept": "clock = time.monotonic\ndef test():\n    a = clock()\n    assert clock() - a < 5\n",
+    "how far it got": "def test():\n    end, done = time.monotonic() + 2, 0\n    while time.monotonic() < end:\n"
+    "        done += work()\n    assert done > 100\n",
+    "how far it got, by a difference": "def test():\n    a, done = time.time(), 0\n    while time.time() - a < 2:\n"
+    "        done += work()\n    assert done > 100\n",
+    "a wait for nothing": "def test():\n    threading.Event().wait(0.5)\n",
+    "a browser's wait": "def test():\n    page.wait_for_timeout(500)\n",
+    "a short end": "def test():\n    thread.join(timeout=1)\n    assert not thread.is_alive()\n",
 }
 HARMLESS = {
     "a loop that looks": "def test():\n    while not holds():\n        time.sleep(0.1)\n",
@@ -38,6 +59,9 @@ HARMLESS = {
     "the time that it is": "def test():\n    assert batch().epoch == int(time.time() // 86400)\n",
     "a clock that is given": "def test():\n    a = time.monotonic()\n    run(clock=lambda: time.monotonic() - a)\n",
     "a bound that is meant to run out": "def test():\n    call(timeout=1.0)\n",
+    "a bound that is to run out": "def test():\n    assert not event.wait(0.5)\n",
+    "a loop that only a hang ends": "def test(patience=PATIENCE):\n    end = time.monotonic() + patience\n"
+    "    while time.monotonic() < end:\n        look()\n",
     "a number that is no bound": "def test():\n    assert board.join(0).accepted == ', '.join(['a', 'b'])\n",
 }
 

@@ -16,7 +16,7 @@ NAMED = re.compile(
     r"\b(?:made|measured) by\s+`\.venv/bin/python (?:-m )?((?:benchmarks|tools)[ ./]\w+)", re.IGNORECASE
 )
 PLACED = re.compile(r"<!-- (?:\w+: )?(tools/\w+)\.py -->")
-KEPT = {"tools/leverage", "tools/settings_table"}
+KEPT = {"tools/leverage", "tools/licences", "tools/settings_table"}
 """Tables between marks of their own that a test holds against their command."""
 
 

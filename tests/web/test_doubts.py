@@ -35,7 +35,7 @@ def aggregator() -> Iterator[Running]:
     """Seven days of reports, of which one is far too many; and the same of another collection."""
     with running(COLLECTION, OTHER) as started:
         for ago in range(7):
-            counters = {"dark": [500, 500] if ago != 2 else [0, 90_000]}
+            counters = {"dark": [500, 500] if ago != 2 else [24_000, 66_000]}
             started.put(COLLECTION, TODAY - ago, counters, batches=10)
         started.put(OTHER, TODAY - 2, {"dark": [500, 500]}, batches=10)
         yield started

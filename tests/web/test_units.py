@@ -52,7 +52,7 @@ UNITS = {"named": "crashes", "plain": "", "hidden": "errors"}
 def aggregator() -> Iterator[Running]:
     """A day of counts."""
     with running(COLLECTION) as started:
-        counters = {name: [1000, 9_810, 510_000, 0] for name in UNITS}
+        counters = {name: [1000, 107_920, 16_320_836, 0] for name in UNITS} | {"hidden": [1000, 12_916, 193_500, 0]}
         started.put(COLLECTION, TODAY, counters, batches=10)
         yield started
 

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from deniable import Collection, Metric
+from deniable_aggregator.caller import READ, NotPermittedError, may, named
 
 __all__ = ["NOWHERE", "Catalog", "NotKnownError", "Place", "parts", "segments_of"]
 
@@ -79,8 +80,9 @@ class Catalog:
         return self._in_order(self._served.values())
 
     def collections(self) -> list[Collection]:
-        """Those that something is answered in, with those of their metrics, by name, the newest version first."""
-        return self._in_order(self._answered.values())
+        """Those that something is answered in and that the caller may read, with those of their metrics, by name, the
+        newest version first."""
+        return self._in_order(own for own in self._answered.values() if may(READ, own.name))
 
     def _in_order(self, collections: Iterable[Collection]) -> list[Collection]:
         newest_first = sorted(collections, key=self._rank, reverse=True)
@@ -89,18 +91,22 @@ class Catalog:
     def collection(self, name: str) -> Collection:
         """The collection of a name, a digest in hexadecimal, or both as `title` has them; "" means the only one.
 
-        A version of which all metrics go on in newer ones means the newest.
+        A version of which all metrics go on in newer ones means the newest. Of what the caller may not
+        read nothing is told, nor whether there is such a collection.
         """
-        if not name and len(self._newest) == 1:
-            (name,) = self._newest
-        if not name and self._newest:
-            raise NotKnownError(f"there are several collections, name one of them: {', '.join(sorted(self._newest))}")
-        if name in self._newest:
-            return self._newest[name]
+        newest = {own: each for own, each in self._newest.items() if may(READ, own)}
+        if not name and len(newest) == 1:
+            (name,) = newest
+        if not name and newest:
+            raise NotKnownError(f"there are several collections, name one of them: {', '.join(sorted(newest))}")
+        if name in newest:
+            return newest[name]
         for digest, collection in self._served.items():
-            if name in {f"{digest:016x}", f"{collection.name}@{digest:016x}"}:
-                return self._answered.get(digest, self._newest[collection.name])
-        raise NotKnownError(_unknown("collection", name, self._newest))
+            if collection.name in newest and name in {f"{digest:016x}", f"{collection.name}@{digest:016x}"}:
+                return self._answered.get(digest, newest[collection.name])
+        if named(READ) is not None:
+            raise NotPermittedError("this token is not good for reading that collection")
+        raise NotKnownError(_unknown("collection", name, newest))
 
     def version(self, digest: int) -> Collection:
         """The version of a digest, with all its metrics; a KeyError where it is not served."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from deniable import Metric, Report
 from deniable.wire.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.analysis.comparison import UNKNOWN, Comparison, Devices, compared
-from deniable_aggregator.answers import Estimate, Row, RowId, Target, answer
+from deniable_aggregator.answers import Bound, Estimate, Row, RowId, Target, answer, without_fakes
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows
 from deniable_aggregator.store import KEY, EpochKey
@@ -35,7 +35,13 @@ def estimate(
     def ask(row: RowId) -> Row:
         return answer(metric, counters, confidence, target, more=[row]).row(row)
 
-    return replace(answer(metric, counters, confidence, target, simultaneous), ask=ask)
+    found = answer(metric, counters, confidence, target, simultaneous)
+
+    def without(share: float) -> tuple[Bound, ...]:
+        ends = without_fakes(metric, counters, found, share).T.tolist()
+        return tuple(Bound(*row, *own) for row, own in zip(found.ids, ends, strict=True))
+
+    return replace(found, ask=ask, without=without)
 
 
 def compare(

@@ -16,9 +16,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
-from deniable_aggregator.answers import effort, headings, row_count, searching
+from deniable_aggregator.analysis.question import LOOKED_AT
+from deniable_aggregator.answers import effort, headings, row_count, searching, swaying
 
-__all__ = ["MOST", "MOST_COUNTERS", "Price", "TooDearError", "counting", "estimating", "reading", "telling", "told"]
+__all__ = [
+    "MOST",
+    "MOST_COUNTERS",
+    "Price",
+    "TooDearError",
+    "bounding",
+    "counting",
+    "estimating",
+    "reading",
+    "suspecting",
+    "telling",
+    "told",
+]
 
 MOST = 500_000_000
 """The dearest question that is answered."""
@@ -34,6 +47,10 @@ _ESTIMATE = 10_000
 _ESTIMATE_COLUMN = 2_000
 _ESTIMATE_ROW = 100
 """To turn counters into estimates and intervals, once, and to make consistent rows of them."""
+_MARK = 25
+"""To look at one counter for marks of fakes."""
+_NODE = 5
+"""To look at a node of a level, for one row."""
 _ROW = 3_000
 """To put one row into words, and into a message."""
 _COUNTER = 150
@@ -62,6 +79,17 @@ def estimating(metric: Metric, epochs: int = 1) -> int:
     one = _ESTIMATE + _ESTIMATE_COLUMN * columns + _ESTIMATE_ROW * rows + effort(metric)
     levels = min(rows, _MOST_LEVELS, math.ceil(math.log(epochs) / math.log(_LEVEL)))
     return one if epochs == 1 else one * (2 + levels)
+
+
+def bounding(metric: Metric, most: int) -> int:
+    """To say how far fakes can have moved rows: all, or at most so many of each series."""
+    return estimating(metric) + _NODE * swaying(metric, most)
+
+
+def suspecting(metric: Metric) -> int:
+    """To look for marks of fakes in one epoch."""
+    counters = sum(column.shape.counters for column in metric.columns)
+    return _ESTIMATE + _ESTIMATE_COLUMN * len(metric.columns) + _MARK * counters
 
 
 def telling(metric: Metric, most: int) -> int:
@@ -103,6 +131,8 @@ class Price:
     """Words and the like are looked for, where rows depend on what was reported."""
     joined: int = 1
     """So many versions of the collection are added."""
+    fakes: float = 0.0
+    """How far so many fakes can have moved each row is told."""
     raw: bool = False
     """The counters are told as they are, and nothing is made of them."""
 
@@ -176,6 +206,12 @@ class Price:
             telling(metric, self.rows) + told(self.asked),
         )
         if self.apart:
-            return read + epochs * (estimating(metric) + self.finds * searching(metric) + tell)
-        answers = self.times * (estimating(metric, epochs) + self.finds * searching(metric) + tell)
+            return read + epochs * (estimating(metric) + self._besides(metric) + tell)
+        answers = self.times * (estimating(metric, epochs) + self._besides(metric) + tell)
         return read + answers + trend * estimating(metric)
+
+    def _besides(self, metric: Metric) -> int:
+        """To find rows, to say what fakes can do to them, and to look for marks of fakes."""
+        bounded = bounding(metric, self.rows) if self.fakes else 0
+        looked = 1 if self.apart else min(self.epochs, LOOKED_AT)
+        return self.finds * searching(metric) + bounded + looked * suspecting(metric)

@@ -24,12 +24,22 @@ from deniable_aggregator.analysis.anytime import LOOKS_TIMES, Looks, anytime, at
 from deniable_aggregator.analysis.catalog import Catalog, NotKnownError, parts, segments_of
 from deniable_aggregator.analysis.counters import Counters, Version
 from deniable_aggregator.analysis.dates import NAMES, Dates, window
-from deniable_aggregator.analysis.prices import estimating, reading
-from deniable_aggregator.analysis.question import MOST_EPOCHS, Answer, Overview, Point, Query, Trend
+from deniable_aggregator.analysis.prices import bounding, estimating, reading, suspecting
+from deniable_aggregator.analysis.question import (
+    LOOKED_AT,
+    MOST_EPOCHS,
+    Answer,
+    EpochSuspicion,
+    Overview,
+    Point,
+    Query,
+    Trend,
+)
 from deniable_aggregator.analysis.remembered import Remembered, state_of
+from deniable_aggregator.analysis.suspected import suspected
 from deniable_aggregator.analysis.turns import SLICE, Turn, Turns
 from deniable_aggregator.analysis.windows import Windowed, added
-from deniable_aggregator.answers import Estimate, RowId, Target, answer, by_size, consistent, leading
+from deniable_aggregator.answers import Estimate, RowId, Target, answer, by_size, consistent, leading, without_fakes
 from deniable_aggregator.store import Doubt, Store, StoreError
 
 __all__ = ["Analyst", "Truth", "analyst_of", "chosen"]
@@ -58,6 +68,7 @@ class _Asked:
     rows: tuple[RowId, ...]
     """That are asked for."""
     series: tuple[str, ...]
+    fakes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +81,21 @@ class _Found:
     """Of each series, how many rows there are."""
     lead: RowId
     """The leading row."""
+    bounds: Sequence[tuple[float, float]]
+    """For each row what it could be without fakes, where that is asked for."""
+    suspicions: tuple[EpochSuspicion, ...] = ()
+    """Marks of fakes."""
 
     @classmethod
-    def of(cls, metric: Metric, found: Windowed, query: Query) -> _Found:
-        """What is asked for of an answer."""
+    def of(
+        cls, metric: Metric, found: Windowed, query: Query, epochs: Sequence[Sequence[NDArray[np.int64]]]
+    ) -> _Found:
+        """What is asked for of an answer from these counters."""
         estimate, fits, counts = chosen(metric, found.estimate, query)
         lead = leading(metric, found.estimate.told(query.series, query.asked))
-        return cls(replace(found, estimate=estimate), fits, counts, lead)
+        ends = without_fakes(metric, added(epochs), estimate, query.fakes).T.tolist() if query.fakes else []
+        bounds = [(low, high) for low, high in ends]
+        return cls(replace(found, estimate=estimate), fits, counts, lead, bounds)
 
 
 _Read = Callable[[Sequence[int]], Awaitable[list[Sequence[NDArray[np.int64]]]]]
@@ -222,7 +241,9 @@ class Analyst:
         segments = segments_of(found, query.segment)
         levels = query.confidence, query.target, query.looks
         digests = tuple(own.digest for own in joined)
-        number = self._remembered.number(_Asked(digests, tuple(segments), *levels, query.asked, query.series))
+        number = self._remembered.number(
+            _Asked(digests, tuple(segments), *levels, query.asked, query.series, query.fakes)
+        )
         window = range(max(0, last - query.epochs + 1), last + 1)
         return About(found, joined, window, np.array(segments), query, number, doubted)
 
@@ -259,6 +280,9 @@ class Analyst:
             [truth.get(row, math.nan) for row in estimate.ids] if truth else None,
             about.query.looks,
             place=self.catalog.place(about.collection, metric.name),
+            fakes=about.query.fakes,
+            bounds=found.bounds,
+            suspicions=found.suspicions,
             doubts=about.doubts(window),
         )
 
@@ -304,9 +328,12 @@ class Analyst:
             own = [each for each in counters if any(column.any() for column in each)]  # the others tell nothing
             levels = query.confidence, query.target, query.looks
             told = anytime(metric, own or counters[:1], *levels, more=query.asked, only=query.series)
-            return _Found.of(metric, told, query)
+            marks = suspected(metric, window, counters)
+            return replace(_Found.of(metric, told, query, own or counters[:1]), suspicions=marks)
 
         work = estimating(metric, len(window)) * LOOKS_TIMES[query.looks]
+        work += bounding(metric, query.rows) if query.fakes else 0
+        work += min(len(window), LOOKED_AT) * suspecting(metric)
         made = await asyncio.to_thread(make) if work > SLICE else make()
         await turn.did(work)
         return self._remembered.keep(key, state, made, lambda found: len(found.consistent))

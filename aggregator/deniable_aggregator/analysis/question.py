@@ -15,14 +15,16 @@ from typing import NamedTuple
 from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import NOWHERE, Place
-from deniable_aggregator.answers import Estimate, Row, RowId, Target
+from deniable_aggregator.answers import Estimate, Row, RowId, Target, check_fakes
 
-__all__ = ["MOST_EPOCHS", "Answer", "EpochDoubt", "Overview", "Point", "Query", "Trend"]
+__all__ = ["MOST_EPOCHS", "Answer", "EpochDoubt", "EpochSuspicion", "Overview", "Point", "Query", "Trend"]
 
 MOST_EPOCHS = 3660
 """Ten years of days."""
 MOST_ASKED = 64
 """So many rows are asked for at most besides those that there are."""
+LOOKED_AT = 7
+"""In so many epochs of a window, the last ones, marks of fakes are looked for."""
 MOST_KEY = 256
 """So many characters their keys have at most, on average: questions are remembered with them."""
 
@@ -51,6 +53,8 @@ class Query:
     """Only these; none: all."""
     looks: Looks = Looks.ONE
     """At which looks together the intervals hold."""
+    fakes: float = 0.0
+    """A share of the reports: how far fakes that have sent so many can have moved each row is told; 0: it is not."""
     doubtful: bool = False
     """Whether epochs that are doubtful count, too."""
 
@@ -66,6 +70,8 @@ class Query:
             raise ValueError(f"a window has 1 to {MOST_EPOCHS} epochs, not {self.epochs}")
         if not 0 < self.confidence < 1:
             raise ValueError(f"a confidence level lies between 0 and 1, not {self.confidence}")
+        if self.fakes:
+            check_fakes(self.fakes)
 
 
 class EpochDoubt(NamedTuple):
@@ -77,6 +83,15 @@ class EpochDoubt(NamedTuple):
     """Its counters are gone."""
     left_out: bool
     """It does not count in the answer."""
+
+
+class EpochSuspicion(NamedTuple):
+    """What of one epoch's counters honest devices would hardly add up to."""
+
+    epoch: int
+    what: str
+    chance: float
+    """How often an honest epoch has such a mark or a stronger one: at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +120,12 @@ class Answer:
     """Where it stands among the answers of versions that ask the metric in another way."""
     weighted_by: str = ""
     """The segment whose shares of the population it is weighted by."""
+    fakes: float = 0.0
+    """The share of its reports that are taken to be of fakes."""
+    bounds: Sequence[tuple[float, float]] = ()
+    """For each row the least and the most that it could be without these; none where nobody has asked."""
+    suspicions: tuple[EpochSuspicion, ...] = ()
+    """Marks of fakes in the last epochs of the window."""
     doubts: tuple[EpochDoubt, ...] = ()
     """Epochs of the window that an operator does not trust."""
 

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable_aggregator.answers._asking import QUANTILES, SHARES, quantile_key, share_key
 from deniable_aggregator.answers._drawn import of_all
-from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
+from deniable_aggregator.answers._estimate import (
+    Bound,
+    Estimate,
+    Heading,
+    Keys,
+    Measure,
+    Row,
+    RowId,
+    Series,
+    by_size,
+)
 from deniable_aggregator.answers._room import Counters, Room
 from deniable_aggregator.answers.boolean import BooleanRoom
 from deniable_aggregator.answers.category import CategoryRoom
@@ -23,6 +33,7 @@ from deniable_aggregator.answers.joint import JointRoom
 from deniable_aggregator.answers.number import NumberRoom
 from deniable_aggregator.answers.ordinal import OrdinalRoom
 from deniable_aggregator.answers.sets import SetRoom
+from deniable_aggregator.answers.suspicions import RATE, Suspicion, jump, suspicions
 from deniable_aggregator.answers.text import CANDIDATES, TextRoom, word_key
 from deniable_aggregator.answers.tree import DEVICES, TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
@@ -30,10 +41,12 @@ from deniable_aggregator.estimators import Target, divisible
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
-    "CANDIDATES", "DEVICES", "QUANTILES", "ROOMS", "SHARES", "Counters", "Estimate", "Heading", "Keys", "Measure",
-    "Room", "Row", "RowId", "Series", "Target", "always", "anew", "answer", "apart", "by_size", "check_asked",
-    "combines", "consistent", "divisible", "effort", "ends", "every_series", "headings", "leading", "of_all",
-    "quantile_key", "row_count", "searching", "share_key", "shared", "truth", "values_vary", "view", "word_key",
+    "CANDIDATES", "DEVICES", "QUANTILES", "RATE", "ROOMS", "SHARES", "Bound", "Counters", "Estimate",
+    "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Suspicion", "Target", "always", "anew",
+    "answer", "apart", "by_size", "check_asked", "check_fakes", "combines", "consistent", "divisible", "effort",
+    "ends", "every_series", "headings", "jump", "leading", "of_all", "quantile_key", "row_count", "searching",
+    "share_key", "shared", "suspicions", "swaying", "truth", "values_vary", "view", "without_fakes",
+    "word_key",
 ]  # fmt: skip
 
 ROOMS: dict[str, Room] = {
@@ -149,6 +162,11 @@ def row_count(metric: Metric) -> int:
     return _room(metric).row_count(metric)
 
 
+def swaying(metric: Metric, most: int) -> int:
+    """How many nodes are looked at to bound what fakes can do to rows: all, or at most so many of each series."""
+    return _room(metric).swaying(metric, most)
+
+
 def searching(metric: Metric) -> int:
     """What it takes to find the rows of a metric's answers, where that is not known before: in counters."""
     return _room(metric).searching
@@ -195,6 +213,31 @@ def apart(metric: Metric) -> bool:
 def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:
     """For each row, the least and the most that an interval can reach to, whatever was reported."""
     return _room(metric).ends(metric, found)
+
+
+def check_fakes(share: float) -> None:
+    """A ValueError where this is no share of reports to be fakes."""
+    if not 0 < share < 1:
+        raise ValueError(f"a share of fakes lies between 0 and 1, such as 0.01, not {share}")
+
+
+def without_fakes(metric: Metric, counters: Counters, found: Estimate, share: float) -> NDArray[np.float64]:
+    """For each row of an answer, the least and the most that it could be without fakes which have sent up to this
+    share of its reports: that far they can have moved it. It is cut to what is possible."""
+    check_fakes(share)
+    room, reports = _room(metric), found.reports
+    possible = room.ends(metric, found)
+    if not reports:
+        return possible
+    times, fakes = found.size / reports, share * reports
+    totals = np.array([heading.measure is Measure.TOTAL for heading in found.headings], dtype=bool)
+    plain = found.with_rows(
+        replace(row, value=row.value / times) if own else row for row, own in zip(found.rows, totals, strict=True)
+    )
+    low, high = np.where(totals, times, 1.0) * room.without(metric, counters, plain, fakes)
+    least, most = np.where(totals, np.minimum(possible * (1 - share), possible), possible)[0], possible[1]
+    return np.stack([np.clip(np.nan_to_num(own, nan=end), least, most)
+                     for own, end in ((low, -np.inf), (high, np.inf))])  # fmt: skip
 
 
 def values_vary(metric: Metric, found: Estimate) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from deniable_aggregator.estimators import Target
 if TYPE_CHECKING:
     from deniable_aggregator.answers.naive_bayes import NaiveBayes
 
-__all__ = ["Estimate", "Heading", "Keys", "Measure", "Row", "RowId", "Series", "by_size"]
+__all__ = ["Bound", "Estimate", "Heading", "Keys", "Measure", "Row", "RowId", "Series", "by_size"]
 
 _NUMBERS = ("value", "low", "high", "std_error")
 
@@ -86,6 +86,16 @@ class Row:
     """The key of the row that this one is a part of; empty where there is none."""
 
 
+class Bound(NamedTuple):
+    """From where to where the estimate of a row could be without a share of its reports that may be of fakes, cut to
+    what is possible: so far they can have moved it."""
+
+    series: str
+    key: str
+    low: float
+    high: float
+
+
 def by_size(row: Row) -> tuple[bool, float]:
     """Sorts rows: the largest first, and last those of which nothing is known, which compare with none."""
     return math.isnan(row.value), -row.value
@@ -126,6 +136,8 @@ class Estimate:
     devices: Row | None = None
     """How many devices have an answer, where those that reported were drawn by coins: what totals are of, added up
     over the epochs of a window. None where all that have one report, or where just those that reported are meant."""
+    without: Callable[[float], tuple[Bound, ...]] | None = field(default=None, repr=False, compare=False)
+    """What makes the bounds of all rows, with the reports at hand; None where they are not any more."""
     ask: Callable[[RowId], Row] | None = field(default=None, repr=False, compare=False)
     """What makes another row out of the same reports; None where they are not at hand any more."""
 
@@ -192,6 +204,13 @@ class Estimate:
 
         rows = {own.heading.name: [(row.key, row.value, row.std_error) for row in own.rows] for own in self.series}
         return naive_bayes(self.metric, self.reports, rows, target)
+
+    def manipulation_bound(self, share: float) -> tuple[Bound, ...]:
+        """How far fakes can have moved each row, if they have sent up to this share of its reports: from where to
+        where the estimate of the others lies."""
+        if self.without is None:
+            raise LookupError(f"the reports behind {self.metric} are not at hand: ask for fakes with the answer")
+        return self.without(share)
 
     def _asked(self, where: RowId) -> Row:
         if self.ask is None:

@@ -19,7 +19,16 @@ from deniable import Metric
 from deniable.kinds import Quantity
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room, varying
-from deniable_aggregator.estimators import Means, OneBit, Target, means, tells_spread
+from deniable_aggregator.estimators import (
+    Contributions,
+    Means,
+    OneBit,
+    Target,
+    means,
+    of_answer,
+    rest,
+    tells_spread,
+)
 
 __all__ = ["QuantityRoom"]
 
@@ -101,6 +110,29 @@ class QuantityRoom(Room):
             for place, scale in enumerate((1, found.size)):
                 vary[place] = varying(found.rows[place], *(end * scale for end in kind.ends))
         return vary
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> NDArray[np.float64]:
+        """A report counts as a place on the range or beyond its ends. The total is that of fewer devices."""
+        mechanism, (start, end) = metric.columns[0].mechanism, _kind(metric).ends
+        own = means(mechanism, counters[0])
+        if isinstance(own, OneBit):
+            places = of_answer(own.frequencies)
+        else:
+            ends = (mechanism.place_of(payload) for payload in (0, mechanism.shape.size - 1))
+            places = Contributions.between(*(each for each in ends if each is not None))
+        said = Contributions(*(np.asarray(start + (end - start) * each) for each in places))
+        lines = []
+        for heading, row in zip(found.headings, found.rows, strict=True):
+            if heading.name == _DEVIATION:
+                assert isinstance(own, Means)
+                lines.append([(end - start) * each for each in own.deviations(places, fakes)])
+            elif heading.name == _TOTAL:
+                lines.append(
+                    [row.value - fakes * float(said.most.clip(0)), row.value + fakes * float((-said.least).clip(0))]
+                )
+            else:
+                lines.append([float(each[0]) for each in rest(np.array([row.value]), said, fakes / own.reports)])
+        return np.array(lines, dtype=np.float64).reshape(-1, 2).T
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """Of values beyond the range, their nearest end counts."""

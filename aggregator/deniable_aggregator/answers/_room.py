@@ -70,6 +70,12 @@ class Room(ABC):
             )
 
     @abstractmethod
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> NDArray[np.float64]:
+        """For each row of an answer, the least and the most that it could be without up to so many fakes among its
+        reports, before it is cut to what is possible; infinite where nothing is known of it. Its totals are of the
+        devices that reported."""
+
+    @abstractmethod
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """What the rows would say if the values of all devices were known."""
 
@@ -87,6 +93,11 @@ class Room(ABC):
             return 0
         counters = sum(column.shape.counters for column in metric.columns)
         return _COMBINED_COLUMN * len(metric.columns) + _COMBINED_COUNTER * counters
+
+    def swaying(self, metric: Metric, most: int) -> int:  # noqa: ARG002
+        """How many nodes of levels it takes to look at to bound what fakes can do, to all rows or to at most so many
+        of each series."""
+        return 0
 
     def shared(
         self,

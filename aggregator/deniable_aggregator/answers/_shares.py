@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room, varying
-from deniable_aggregator.estimators import Shares, Target, frequencies
+from deniable_aggregator.estimators import Shares, Target, frequencies, of_answer, rest
 
 __all__ = ["SHARES", "ShareRoom", "share_rows", "shares_of"]
 
@@ -64,6 +64,12 @@ class ShareRoom(Room):
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """As much as bits that occur so often."""
         return np.array([varying(row, 0.0, 1.0) for row in found.rows])
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> NDArray[np.float64]:
+        """A report supports a value or does not."""
+        own = frequencies(metric.columns[0].mechanism, counters[0])
+        values = np.array([row.value for row in found.rows])
+        return np.stack(rest(values, of_answer(own), fakes / own.reports))
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How often each value is given."""

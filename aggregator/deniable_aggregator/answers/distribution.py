@@ -30,6 +30,7 @@ from deniable.kinds import Distribution
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers._asking import QUANTILES, SHARES, number, quantile, share_range
 from deniable_aggregator.answers._curve import Curve, Known
+from deniable_aggregator.answers._curve_without import BOUNDARIES, curve_without
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.consistency import monotone
@@ -93,6 +94,11 @@ class DistributionRoom(Room):
         series = tuple(Series(heading, tuple(rows[heading.name])) for heading in self.headings(metric))
         return Estimate(metric.name, told.reports, series, confidence, target)
 
+    def swaying(self, metric: Metric, most: int) -> int:  # noqa: ARG002
+        """All of them for each row that is a sum, and for each boundary at which a quantile can be."""
+        kind = _kind(metric)
+        return sum(kind.sizes) * (self.row_count(metric) + min(kind.buckets, BOUNDARIES))
+
     def shared(
         self,
         metric: Metric,
@@ -105,6 +111,11 @@ class DistributionRoom(Room):
         told = _told(metric, counters, pooled.confidence)
         parts = [told.kept(series.heading, row) for series in pooled.series for row in series.rows]
         return np.tile(np.clip(parts, 0.0, 1.0), (3, 1))
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> _Floats:
+        """Of sums over buckets by what each level says of them, at the weights that levels have in this answer."""
+        told = _told(metric, counters, found.confidence)
+        return curve_without(told.curve, _mechanisms(metric), found, fakes)
 
     def asked(self, metric: Metric, rows: Sequence[RowId]) -> None:
         """Any quantile, and the share of any range."""
@@ -160,7 +171,8 @@ class _Told:
 
     def __init__(self, mechanisms: tuple[Mechanism, ...], curve: Curve) -> None:
         self._mechanisms = mechanisms
-        self._curve = curve
+        self.curve = curve
+        """What is known of it."""
         self._kind = curve.kind
         self.reports = curve.fit.reports
         """How many reports there are."""
@@ -182,7 +194,7 @@ class _Told:
         grid = _grid(self._kind)
         if not self.reports:
             return grid
-        risen = np.searchsorted(self._curve.shown, np.linspace(0, 1, _RISES + 1))
+        risen = np.searchsorted(self.curve.shown, np.linspace(0, 1, _RISES + 1))
         found = np.unique(np.concatenate([grid, risen]))
         return [int(place) for place in found if 0 < place < self._kind.buckets]
 
@@ -204,11 +216,11 @@ class _Told:
         is nearest to a half of all in its interval; of a quantile at its ends; of a quantity by its range."""
         if not self.reports:
             return 1.0
-        reach, kind = self._curve.reach, self._kind
+        reach, kind = self.curve.reach, self._kind
         if heading.name == QUANTILES:
             share = quantile(row.key)
             ends = np.array([kind.bucket(place) for place in (row.low, row.value, row.high)])
-            variances = self._curve.fit.below(np.clip(ends, 1, kind.buckets - 1)).variances
+            variances = self.curve.fit.below(np.clip(ends, 1, kind.buckets - 1)).variances
             return share * (1 - share) / (self.reports * float(variances.min()))
         if heading.measure is Measure.SHARE:
             nearest = min(max(row.low, 0.5), row.high)
@@ -224,15 +236,15 @@ class _Told:
     def _quantiles(self, keys: Sequence[str]) -> Iterator[Row]:
         if not keys:
             return
-        found = self._curve.quantiles([quantile(key) for key in keys])
+        found = self.curve.quantiles([quantile(key) for key in keys])
         for key, (value, low, high) in zip(keys, found, strict=True):
-            yield Row(key, value, low, high, (high - low) / (2 * self._curve.reach))
+            yield Row(key, value, low, high, (high - low) / (2 * self.curve.reach))
 
     def _histogram(self, keys: Sequence[str]) -> Iterator[Row]:
         """Bars are nodes of a level, that of so many; in another answer the same bars may be those of any level."""
         if not keys:
             return
-        fitted = self._curve.fit
+        fitted = self.curve.fit
         level = next((place for place, size in enumerate(self._kind.sizes) if size == len(keys)), None)
         if level is None or tuple(keys) != self._kind.names(level):
             yield from self._ranges(keys)
@@ -245,7 +257,7 @@ class _Told:
             return
         start, width = self._kind.boundary(0), self._kind.width
         places = np.rint((np.array(keys, dtype=np.float64) - start) / width).astype(np.intp)
-        yield from self._shares(keys, self._curve.fit.below(places))
+        yield from self._shares(keys, self.curve.fit.below(places))
 
     def _ranges(self, keys: Sequence[str]) -> Iterator[Row]:
         """Shares of ranges. One that begins or ends within a bucket has some part of what is in it: an interval
@@ -254,7 +266,7 @@ class _Told:
             return
         weights = np.array([own for key in keys for own in self._weights(*share_range(key))]).T
         none, part, every = (
-            list(self._shares(keys, self._curve.fit.weighted(own)))
+            list(self._shares(keys, self.curve.fit.weighted(own)))
             for own in np.moveaxis(weights.reshape(len(weights), -1, 3), 2, 0)
         )
         for least, row, most in zip(none, part, every, strict=True):
@@ -262,7 +274,7 @@ class _Told:
 
     def _shares(self, keys: Sequence[str], spread: Spread) -> Iterator[Row]:
         """The rows of readings that are shares."""
-        ends = np.clip(spread.ends(self._curve.reach), 0.0, 1.0).tolist()
+        ends = np.clip(spread.ends(self.curve.reach), 0.0, 1.0).tolist()
         numbers = zip(spread.values.tolist(), *ends, np.sqrt(spread.variances).tolist(), strict=True)
         for key, row in zip(keys, numbers, strict=True):
             yield Row(key, *row)
@@ -280,10 +292,10 @@ class _Told:
             return
         start, end, width = self._kind.boundary(0), self._kind.boundary(self._kind.buckets), self._kind.width
         middles = start + width * (np.arange(self._kind.buckets) + 0.5)
-        leaves, reach = self._curve.fit.shares[-1], self._curve.reach
+        leaves, reach = self.curve.fit.shares[-1], self.curve.reach
         mean = float(leaves @ middles)
         squares = (middles - min(max(mean, start), end)) ** 2
-        both = self._curve.fit.weighted(np.stack([middles, squares], axis=1))
+        both = self.curve.fit.weighted(np.stack([middles, squares], axis=1))
         error, doubt = (reach * np.sqrt(both.variances)).tolist()
         square = float(leaves @ squares)
         value, least, most = (math.sqrt(max(square + side * doubt, 0.0)) for side in (0, -1, 1))

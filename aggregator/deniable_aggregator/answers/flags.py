@@ -13,7 +13,7 @@ from deniable.kinds import Flags
 from deniable_aggregator.answers._estimate import Estimate, RowId, Series
 from deniable_aggregator.answers._room import Counters
 from deniable_aggregator.answers._shares import SHARES, ShareRoom, share_rows
-from deniable_aggregator.estimators import Shares, Target, frequencies
+from deniable_aggregator.estimators import Frequencies, Target, frequencies, of_answer, rest
 
 __all__ = ["FlagsRoom"]
 
@@ -52,6 +52,14 @@ class FlagsRoom(ShareRoom):
         pairs = zip(_drawn(metric, counters), spread, strict=True)
         return np.hstack([each.shared(own, pooled.confidence, Target.POPULATION)[:, 1:] for each, own in pairs])
 
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> NDArray[np.float64]:
+        """Where a device answers one of the flags, fakes choose which."""
+        if len(metric.columns) == 1:
+            return super().without(metric, counters, found, fakes)
+        own = dict(zip(self.values(metric), _drawn(metric, counters), strict=True))
+        parts = ((np.array([row.value]), own[row.key]) for row in found.rows)
+        return np.hstack([rest(value, of_answer(each), fakes / max(each.reports, 1)) for value, each in parts])
+
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How many devices have each flag."""
         return {
@@ -59,5 +67,5 @@ class FlagsRoom(ShareRoom):
         }
 
 
-def _drawn(metric: Metric, counters: Counters) -> list[Shares]:
+def _drawn(metric: Metric, counters: Counters) -> list[Frequencies]:
     return [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]

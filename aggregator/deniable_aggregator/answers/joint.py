@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Joint
 from deniable.kinds.joint import joined
+from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers._estimate import Estimate, Heading, Keys, Measure, Row, RowId, Series, by_size
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.answers._shares import share_rows
+from deniable_aggregator.answers._tables_without import marginal_without, ratios_without, table_without
 from deniable_aggregator.consistency import on_simplex
 from deniable_aggregator.estimators import (
     Association,
@@ -88,7 +90,7 @@ class _Told:
     @property
     def marginals(self) -> list[Shares]:
         """Of each source; of a target by what all tables say."""
-        return [Sums.averaged([own.marginal(axis) for own, axis in self._about(name)]) for name in self._kind.of]
+        return [Sums.averaged([own.marginal(axis) for own, _, axis in self.about(name)]) for name in self._kind.of]
 
     @property
     def conditionals(self) -> list[Shares]:
@@ -102,11 +104,11 @@ class _Told:
             self._associations[at] = association(self.tables[place], one, other, self._target)
         return self._associations[at]
 
-    def _about(self, name: str) -> Iterator[tuple[Table, int]]:
-        """The tables that a source is in, and its place in each."""
-        for own, about in zip(self.tables, self._kind.tables, strict=True):
+    def about(self, name: str) -> Iterator[tuple[Table, Mechanism, int]]:
+        """The tables that a source is in, how they are asked, and its place in each."""
+        for own, (mechanism, _), about in zip(self.tables, self._reported, self._kind.tables, strict=True):
             if name in about:
-                yield own, about.index(name)
+                yield own, mechanism, about.index(name)
 
 
 class JointRoom(Room):
@@ -201,6 +203,27 @@ class JointRoom(Room):
         exact = [where.series in {TABLE, MARGINALS} for where in pooled.ids]
         parts: NDArray[np.float64] = np.where(exact, 1 - np.nan_to_num(kept), 1.0)
         return parts
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> _Floats:
+        """Of cells, sums and ratios as fakes move them; of what goes together anything."""
+        kind, told = _kind(metric), _Told(metric, counters, found.target)
+        names, tables = _names(kind), list(zip(told.tables, metric.columns, strict=True))
+        named: dict[str, Callable[[], list[_Floats]]] = {
+            TABLE: lambda: [table_without(own, column.mechanism, fakes) for own, column in tables],
+            MARGINALS: lambda: [marginal_without(list(told.about(name)), own.values, fakes)
+                                for name, own in zip(kind.of, told.marginals, strict=True)],
+            CONDITIONALS: lambda: [ratios_without(tables[place][0], tables[place][1].mechanism, one, other, fakes)
+                                   for place, one, other in _ordered(kind)],
+        }  # fmt: skip
+        keys = {TABLE: names.cells, MARGINALS: names.marginals, CONDITIONALS: names.conditionals}
+        lines = [np.empty((2, 0))]
+        for series in found.series:
+            name = series.heading.name
+            ends = np.hstack(named[name]()).T.tolist() if name in named else []
+            known = dict(zip(keys.get(name, ()), ends, strict=True))
+            rows = [known.get(row.key, (-np.inf, np.inf)) for row in series.rows]
+            lines.append(np.array(rows, dtype=np.float64).reshape(-1, 2).T)
+        return np.hstack(lines)
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:
         """Of cells and marginals as much as bits that occur so often; the others are no means."""

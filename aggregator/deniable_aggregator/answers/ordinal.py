@@ -13,7 +13,7 @@ from deniable.kinds import Ordinal
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, varying
 from deniable_aggregator.answers._shares import ShareRoom, share_rows, shares_of
-from deniable_aggregator.estimators import Target, ranks
+from deniable_aggregator.estimators import Contributions, Target, ranks, rest
 
 __all__ = ["OrdinalRoom"]
 
@@ -68,6 +68,14 @@ class OrdinalRoom(ShareRoom):
         own = super().values_vary(metric, found)
         own[-1] = varying(found.rows[-1], 1.0, float(len(self.values(metric))))
         return own
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> NDArray[np.float64]:
+        """A report names a place, which says something of each share, and of the rank."""
+        own = ranks(metric.columns[0].mechanism, counters[0])
+        said = dict(zip([*self.values(metric), _MEAN], own.contributions(), strict=True))
+        ends = np.array([(said[row.key].min(), said[row.key].max()) for row in found.rows]).T
+        values = np.array([row.value for row in found.rows])
+        return np.stack(rest(values, Contributions(*ends), fakes / own.shares.reports))
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How often each value is given, and the mean of their ranks."""

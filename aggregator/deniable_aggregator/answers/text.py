@@ -37,6 +37,8 @@ from deniable_aggregator.estimators import (
     found_of,
     frequencies,
     frequent,
+    of_answer,
+    rest,
     seen_from,
 )
 
@@ -138,6 +140,32 @@ class TextRoom(Room):
                 whole = row.std_error**2 * max(pooled.reports, 1)
                 parts[:, place] = min(varying(row, 0.0, 1.0) / whole, 1.0) if whole > 0 else 1.0
         return parts
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> _Floats:
+        """Words as they would have come out, with no devices where they would not have been found. Of words that have
+        cells of a found one nothing is known. What is found together is of the same words. That fakes have had the
+        search spell a frequent word otherwise is not seen: what is bounded is how often its cells are told."""
+        kind, cells = _kind(metric), _cells(metric, counters)
+        part = fakes / max(cells.all, 1)
+        words = {read(key): kind.imprint(kind.word(read(key))) for key in found.keys.get(SHARES, ())}
+        listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
+        told = iter(np.stack(listed.without(part, found.target is Target.REPORTING)).T.tolist())
+        plain = of_answer(cells.frequencies(np.empty((0, len(kind.sizes)), np.intp)))
+        lines = []
+        for where, row in found.by_id.items():
+            own = np.array([row.value])
+            if where.series == SHARES:
+                low, high = next(told)
+                lines.append((min(low, row.value), max(high, row.value)))
+            elif where.series == FOUND:
+                least = len(listed.found) * plain.least
+                lines.append((-np.inf, float(rest(own, plain._replace(least=least), part)[1][0])))
+            elif where.series == CANDIDATES and listed.mixed(_places(kind, [where])).any():
+                lines.append((-np.inf, np.inf))
+            else:
+                low, high = rest(own, plain, part)
+                lines.append((float(low[0]), float(high[0])))
+        return np.array(lines, dtype=np.float64).reshape(-1, 2).T
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """As much as bits that occur so often."""

@@ -26,7 +26,7 @@ from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Ro
 from deniable_aggregator.answers._room import Counters, Room, varying
 from deniable_aggregator.answers._shares import SHARES
 from deniable_aggregator.consistency import ContradictionError, Hierarchy, integers, nonnegative
-from deniable_aggregator.estimators import Fit, Target, Tree, fit
+from deniable_aggregator.estimators import Fit, Target, Tree, fit, reached
 
 __all__ = ["DEVICES", "TreeRoom", "hierarchy_of", "whole_numbers"]
 
@@ -65,6 +65,23 @@ class TreeRoom(Room):
             series.append(Series(heading, tuple(Row(*line) for line in lines)))
         return Estimate(metric.name, fitted.reports, tuple(series), confidence, target)
 
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> _Floats:
+        """Of a node by what each level says of it, at the weights that levels have in this answer."""
+        kind, mechanisms = _kind(metric), [column.mechanism for column in metric.columns]
+        shape = _shape(kind)
+        fitted, keys = fit(mechanisms, shape.tree, counters), list(dict.fromkeys(row.key for row in found.rows))
+        paths = [{names[place] for names, place in zip(kind.nodes, own, strict=True)} for own in kind.index.values()]
+        leaves = np.array([[key in path for key in keys] for path in paths], dtype=np.float64)
+        down, up = reached(fitted, mechanisms, leaves, fakes)
+        moved = dict(zip(keys, zip(down.tolist(), up.tolist(), strict=True), strict=True))
+        lines = []
+        for heading, row in zip(found.headings, found.rows, strict=True):
+            less, more = moved[row.key]
+            whole, rest = (1.0, 1.0) if heading.name == SHARES else (fitted.reports, fitted.reports - fakes)
+            low, high = row.value / whole - more, row.value / whole + less
+            lines.append((min(low * rest, low * whole), max(high * rest, high * whole)))
+        return np.array(lines).T
+
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """How many devices are at each node or below it."""
         kind = _kind(metric)
@@ -79,6 +96,11 @@ class TreeRoom(Room):
     def row_count(self, metric: Metric) -> int:
         """Two a node."""
         return len(_HEADINGS) * len(_shape(_kind(metric)).nodes)
+
+    def swaying(self, metric: Metric, most: int) -> int:
+        """All of them for each node."""
+        nodes = len(_shape(_kind(metric)).nodes)
+        return nodes * min(nodes, most or nodes)
 
     def shared(
         self,

@@ -12,7 +12,7 @@ from deniable import Metric
 from deniable.kinds import Vector
 from deniable_aggregator.answers._estimate import Estimate, Heading, Measure, Row, RowId, Series
 from deniable_aggregator.answers._room import Counters, Room, varying
-from deniable_aggregator.estimators import Target, entries
+from deniable_aggregator.estimators import Contributions, Target, entries, farthest, rest
 
 __all__ = ["MEANS", "VectorRoom"]
 
@@ -57,6 +57,13 @@ class VectorRoom(Room):
         """Each entry as much as if it were at either end."""
         clip = float(_kind(metric).clip)
         return np.array([varying(row, -clip, clip) for row in found.rows])
+
+    def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> NDArray[np.float64]:  # noqa: ARG002
+        """Each entry by as much as one can be that is sent."""
+        kind, mechanism = _kind(metric), metric.columns[0].mechanism
+        far = float(kind.clip) / kind.grid * farthest(mechanism)[0]
+        values = np.array([row.value for row in found.rows])
+        return np.stack(rest(values, Contributions.between(-far, far), fakes / found.reports))
 
     def truth(self, metric: Metric, values: Sequence[Any]) -> Mapping[RowId, float]:
         """The mean of every entry, of vectors that are clipped."""

@@ -15,6 +15,7 @@ from deniable import CollectionError, StateError, UnknownMetricError
 from deniable._parser import Parser
 from deniable_aggregator.commands import (
     audit,
+    backup,
     bundle,
     check,
     codegen,
@@ -22,9 +23,12 @@ from deniable_aggregator.commands import (
     counters,
     demo,
     diff,
+    doctor,
     doubt,
     estimates,
     explain,
+    export,
+    import_,
     init,
     ledger,
     notice,
@@ -33,6 +37,7 @@ from deniable_aggregator.commands import (
     serve,
     simulate,
     synthesize,
+    token,
 )
 from deniable_aggregator.commands._command import CommandParser, UsageError
 
@@ -42,11 +47,16 @@ _COMMANDS = (
     demo,
     init,
     serve,
+    doctor,
+    token,
     estimates,
     compare,
     counters,
     publish,
     doubt,
+    backup,
+    export,
+    import_,
     check,
     plan,
     explain,

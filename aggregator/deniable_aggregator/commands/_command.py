@@ -21,6 +21,8 @@ class UsageError(Exception):
 class CommandParser(Parser):
     """What a command is told; some are told of their settings elsewhere, too."""
 
+    settings_of: str = ""
+    """The command whose settings it is told, where these are not its own."""
     elsewhere: Callable[[CommandParser, Sequence[str]], list[str]] | None = None
     """Adds to the words of a command line what is said elsewhere."""
 

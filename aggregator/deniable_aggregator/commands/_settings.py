@@ -70,7 +70,7 @@ def said_elsewhere(
 ) -> list[str]:
     """The words of a command line, and what the environment and the file say and these words do not."""
     known = settings(parser)
-    named = _named(known, words)
+    named = _named([Setting(action.dest, "", action) for action in parser.actions()], words)
     said = [_said_in_variables(parser, known, environment)]
     if file := _file(words) or environment.get(known[FILE].variable):
         said.append(_said_in(Path(file), known))
@@ -83,9 +83,9 @@ def said_elsewhere(
     return [*words, *more]
 
 
-def _named(known: Mapping[str, Setting], words: Sequence[str]) -> set[str]:
-    """The settings of which words of a command line are."""
-    by_option = {own.option: own for own in known.values()}
+def _named(known: Sequence[Setting], words: Sequence[str]) -> set[str]:
+    """What words of a command line are of."""
+    by_option = {own.option: own for own in known}
     found, left = set(), iter(words)
     for word in left:
         option, equals, _ = word.partition("=")
@@ -114,7 +114,7 @@ def _said_in_variables(
 
 
 def _prefix(parser: CommandParser) -> str:
-    return parser.prog.upper().replace(" ", "_") + "_"
+    return (parser.settings_of or parser.prog).upper().replace(" ", "_") + "_"
 
 
 def _file(words: Sequence[str]) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable import Collection
 from deniable_aggregator.commands._command import UsageError, command
+from deniable_aggregator.commands._stores import add_store, stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,10 +35,7 @@ def add(commands: Any) -> None:
     )
     act.add_argument("--withdraw", action="store_true", help="trust them again")
     act.add_argument("--remove", action="store_true", help="erase the counters of epochs that are doubted, for good")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--data", type=Path, default=Path("deniable-data"),
-                       help="the aggregator's directory, as deniable serve was given it (%(default)s)")  # fmt: skip
-    where.add_argument("--redis", metavar="URL", help="its own Redis or Valkey, as deniable serve was given it")
+    add_store(parser)
 
 
 def run(options: Any) -> None:
@@ -86,21 +84,8 @@ def _wanted(options: Any, collection: Collection) -> list[Doubted]:
 
 
 async def _reach(options: Any, versions: list[Collection], wanted: list[Doubted]) -> None:
-    from deniable_aggregator.store import Store, reached
-
-    if options.redis:
-        store = await Store.begun(options.redis)
-        try:
-            await _act(options, store, versions, wanted)
-        finally:
-            await store.close()
-        return
-    async with reached(options.data) as url:
-        store = await Store.begun(url)
-        try:
-            await _act(options, store, versions, wanted)
-        finally:
-            await store.close()
+    async with stored(options) as store:
+        await _act(options, store, versions, wanted)
 
 
 async def _act(options: Any, store: Store, versions: list[Collection], wanted: list[Doubted]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable_aggregator.commands._asking import add_asking, add_intervals, credentials, numbers, pairs, window, write
-from deniable_aggregator.commands._command import UsageError, command, positive
+from deniable_aggregator.commands._command import UsageError, command, part, positive
 
 __all__ = ["add"]
 
@@ -48,6 +48,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--weigh", nargs="+", metavar=("SEGMENT", "VALUE=SHARE"),
                         help="weigh by known shares, such as platform linux=0.6 windows=0.4")  # fmt: skip
+    parser.add_argument("--fakes", type=part, default=0.0, metavar="SHARE",
+                        help="how far so many made-up reports can have moved each row, such as 1%%")  # fmt: skip
     parser.add_argument("--raw", action="store_true", help="numbers as they came out: not cut to what is possible")
     parser.add_argument("--watch", action="store_true", help="show the table again whenever an answer has changed")
 
@@ -79,6 +81,7 @@ def run(options: Any) -> None:
         ],
         "series": options.series,
         "rows": options.rows,
+        "fakes": options.fakes,
     }
     if options.weigh:
         parts = numbers("--weigh", options.weigh[1:], "VALUE=SHARE, such as linux=0.6")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 _LEAST = 1000
-_FIRST = Path("index.html")
-_OURS = '<meta name="generator" content="deniable">'
 
 
 def add(commands: Any) -> None:
@@ -37,24 +34,26 @@ def add(commands: Any) -> None:
         "--segments", action="append", default=[], metavar="NAME", help="also apart, by this segment (none)"
     )
     parser.add_argument(
-        "--least", type=int, default=_LEAST, metavar="N", help="segments of fewer reports are left out (%(default)s)"
+        "--least",
+        type=int,
+        default=_LEAST,
+        metavar="N",
+        help="segments of fewer reports are left out, and where that is one alone, the next with it (%(default)s)",
     )
 
 
 def run(options: Any) -> None:
     """Run `deniable publish` with the options that were given."""
     from deniable_aggregator.notice import Language, LanguageError
-    from deniable_aggregator.publishing import site
+    from deniable_aggregator.publishing import FIRST, site, write
     from deniable_aggregator.telling.remote import Reader
 
     collections = [Collection.load(path) for path in options.collection]
     names = [each.name for each in collections]
     if len(set(names)) < len(names):
         raise UsageError("two collections of one name: publish each version in a directory of its own")
-    if len(names) > 1 and _FIRST.stem in names:
-        raise UsageError(
-            f"{_FIRST.stem}: its page would be the first one, of all: publish it in a directory of its own"
-        )
+    if len(names) > 1 and (first := FIRST.partition(".")[0]) in names:
+        raise UsageError(f"{first}: its page would be the first one, of all: publish it in a directory of its own")
     try:
         language = Language.of(options.language)
     except LanguageError as error:
@@ -68,22 +67,24 @@ def run(options: Any) -> None:
         published = [_of(reader, each, options, simulated) for each in collections]
     try:
         files = site(published, language, datetime.now(UTC).date())
+        gone = write(options.directory, files)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    _write(options.directory, files)
-    print(f"{len(files)} files: {options.directory / _FIRST}")
+    print(f"{len(files)} files: {options.directory / FIRST}")
+    if gone:
+        print(f"removed, as they are not published any more: {', '.join(gone)}")
 
 
 def _of(reader: Reader, collection: Collection, options: Any, simulated: set[str]) -> Published:
     """What the aggregator says of one collection, as far as it can be published."""
-    from deniable_aggregator.publishing import Published, told
+    from deniable_aggregator.publishing import Published, kept, told
 
     digest, asked = f"{collection.digest:016x}", window(options)
     whole = told(reader.estimates(collection=digest, **asked))
     apart: dict[str, list[dict[str, Any]]] = {}
     for name in options.segments:
         for metric in collection.metrics:
-            for row in told(reader.segments(metric, name, collection=digest, **asked), options.least):
+            for row in told(kept(reader.segments(metric, name, collection=digest, **asked), options.least)):
                 apart.setdefault(row["segment"], []).append(row)
     return Published(collection, whole, _tables(apart), digest in simulated)
 
@@ -92,16 +93,3 @@ def _tables(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Table]:
     from deniable_aggregator.telling.tables import Table
 
     return {name: Table(found) for name, found in rows.items()}
-
-
-def _write(directory: Path, files: Mapping[str, str]) -> None:
-    """Write the files, each as a whole; where something else is, nothing is written over."""
-    first = directory / _FIRST
-    there = [name for name in files if (directory / name).exists()]
-    if there and not (first.exists() and _OURS in first.read_text(encoding="utf-8", errors="replace")):
-        raise UsageError(f"{directory / there[0]} is there, and not by publish: take a directory of its own")
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        beside = directory / f".{name}.new"
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, directory / name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +14,29 @@ from deniable._section import hint
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
+from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deniable_aggregator.analysis.catalog import Catalog
     from deniable_aggregator.serving.server import Settings
     from deniable_aggregator.serving.sources import Sources
     from deniable_aggregator.store import Durability
     from deniable_aggregator.web import Site
 
-__all__ = ["add"]
+__all__ = ["add", "add_settings", "settings_of"]
 
 
 def add(commands: Any) -> None:
     """Add `deniable serve` to the commands, with its options."""
     parser = command(commands, "serve", run, "the aggregator", "metrics.toml --data ./deniable-data")
+    add_settings(parser)
+    parser.elsewhere = said_elsewhere
+
+
+def add_settings(parser: Parser) -> None:
+    """What an aggregator is told."""
     parser.add_argument(
         "collections",
         nargs="+",
@@ -98,8 +107,16 @@ def add(commands: Any) -> None:
         metavar="[COLLECTION=]SPAN",
         help="for how long counters are kept after their epoch, such as 90d, or editor=90d for one collection (400d)",
     )
+    parser.add_argument(
+        "--log-format",
+        choices=FORMS,
+        default="text",
+        help="what is logged: a line an event, in words or as JSON (%(default)s); no caller is named in it",
+    )
+    parser.add_argument(
+        "--log-level", choices=LEVELS, default="info", help="how grave an event has to be to be logged (%(default)s)"
+    )
     _add_access(parser)
-    parser.elsewhere = said_elsewhere
 
 
 def _add_access(parser: Parser) -> None:
@@ -107,7 +124,10 @@ def _add_access(parser: Parser) -> None:
         ("--tls-cert", "certificate chain (PEM): only TLS is spoken then; may be renewed while it is served"),
         ("--tls-key", "the certificate's private key (PEM)"),
         ("--tls-client-ca", "certificates (PEM) of which one must have signed a client's"),
-        ("--tokens", "bearer tokens that are let in: lines of report or read, and a token's SHA-256"),
+        (
+            "--tokens",
+            "bearer tokens that are let in, as deniable token writes them; may be changed while it is served",
+        ),
     ):
         parser.add_argument(name, type=Path, metavar="FILE", help=what)
 
@@ -146,20 +166,12 @@ def _kept(kept: list[tuple[str, int]]) -> dict[str, Any]:
     return {"keeps": own} if everywhere is None else {"keep": everywhere, "keeps": own}
 
 
-def run(options: Any) -> None:
-    """Run `deniable serve` with the options that were given."""
+def settings_of(options: Any) -> Settings:
+    """What an aggregator is told by options; a UsageError where they do not go together."""
     from deniable_aggregator.serving.access import Access
-    from deniable_aggregator.serving.answering import answering
     from deniable_aggregator.serving.server import Settings
-    from deniable_aggregator.serving.sources import Sources
-    from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
     from deniable_aggregator.store import Promise
 
-    if not options.insecure:
-        _keep_in(options)
-    logging.basicConfig(format="%(message)s")
-    for room in ("supervisor", "certificates"):
-        logging.getLogger(f"deniable_aggregator.serving.{room}").setLevel(logging.INFO)
     if options.durability.level is not Promise.FSYNC and not options.redis:
         raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
     data = None if options.redis else options.data
@@ -178,7 +190,21 @@ def run(options: Any) -> None:
         access=access,
         simulated=options.simulated,
     )
-    settings = replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
+    return replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))
+
+
+def run(options: Any) -> None:
+    """Run `deniable serve` with the options that were given."""
+    from deniable_aggregator.serving.answering import answering
+    from deniable_aggregator.serving.sources import Sources
+    from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
+
+    if not options.insecure:
+        _keep_in(options)
+    begin(options.log_format, options.log_level)
+    log = logging.getLogger(__name__)
+    say = partial(print, flush=True) if options.log_format == "text" else log.info
+    settings = settings_of(options)
     sources = Sources(tuple(options.collections))
     if options.check:
         _check(options, settings, sources)
@@ -191,22 +217,27 @@ def run(options: Any) -> None:
 
     def ready() -> None:
         names = ", ".join(sorted({collection.name for collection in supervisor.catalog.collections()}))
-        print(
-            f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}", flush=True
-        )
+        say(f"serving {names or 'nothing yet'} on {options.listen.rpartition(':')[0]}:{supervisor.port}")
         if site:
-            print(f"the page is at {site.url}", flush=True)
+            say(f"the page is at {site.url}")
             if site.debug_url:
-                print(f"the debug view is at {site.debug_url}", flush=True)
-        served = {collection.name for collection in supervisor.catalog.collections()}
-        for name in settings.calendar.keeps.keys() - served:
-            print(f"--keep {name}=...: no such collection is served; {hint(name, served)}", file=sys.stderr)
-        if access.costs_more():
-            print(
-                "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA", file=sys.stderr
-            )
+                say(f"the debug view is at {site.debug_url}")
+        for remark in _remarks(settings, {collection.name for collection in supervisor.catalog.collections()}):
+            log.warning("%s", remark)
 
     serve(supervisor, ready, alone=options.alone)
+
+
+def _remarks(settings: Settings, served: set[str]) -> Iterator[str]:
+    """What is most likely not meant so."""
+    access = settings.access
+    said = [(f"--keep {name}=...", name) for name in settings.calendar.keeps]
+    said += [(f"{access.tokens} has tokens of {name}", name) for name in sorted(access.names())]
+    for where, name in said:
+        if name not in served:
+            yield f"{where}: no such collection is served; {hint(name, served)}"
+    if access.costs_more():
+        yield "the certificate is RSA: devices that connect cost 2.4 times as much as with ECDSA"
 
 
 def _check(options: Any, settings: Settings, sources: Sources) -> None:

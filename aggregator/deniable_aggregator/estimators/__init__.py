@@ -42,7 +42,26 @@ from deniable_aggregator.estimators import (
 )
 from deniable_aggregator.estimators._association import Association, association
 from deniable_aggregator.estimators._coins import Drawn, drawn
+from deniable_aggregator.estimators._contributions import (
+    Contributions,
+    Part,
+    named,
+    of_answer,
+    of_levels,
+    of_vector,
+    reached,
+    rest,
+    summed,
+)
 from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._impossible import (
+    added_up,
+    idle_chances,
+    level_chances,
+    mean_chances,
+    share_chances,
+    vector_chances,
+)
 from deniable_aggregator.estimators._intervals import simultaneous
 from deniable_aggregator.estimators._levels import Fit, Told, Tree, told
 from deniable_aggregator.estimators._means import Means, OneBit
@@ -68,6 +87,7 @@ __all__ = [
     "Association",
     "Cells",
     "Conditionals",
+    "Contributions",
     "Drawn",
     "Entries",
     "Fit",
@@ -76,6 +96,7 @@ __all__ = [
     "Listed",
     "Means",
     "OneBit",
+    "Part",
     "Ranks",
     "Shares",
     "Spread",
@@ -84,21 +105,36 @@ __all__ = [
     "Target",
     "Told",
     "Tree",
+    "added_up",
     "association",
     "discovered",
     "divisible",
     "drawn",
     "entries",
     "expected",
+    "farthest",
     "fit",
     "found_of",
     "frequencies",
     "frequent",
+    "idle",
+    "idle_chances",
+    "level_chances",
+    "mean_chances",
     "means",
+    "named",
+    "of_answer",
+    "of_levels",
+    "places",
     "ranks",
+    "reached",
+    "rest",
     "seen_from",
+    "share_chances",
     "simultaneous",
+    "summed",
     "table",
+    "vector_chances",
 ]
 
 ROOMS: dict[str, ModuleType] = {
@@ -199,4 +235,28 @@ def ranks(mechanism: Mechanism, counters: NDArray[np.int64]) -> Ranks:
 def entries(mechanism: Mechanism, counters: NDArray[np.int64]) -> Entries:
     """What each entry of a vector is on average."""
     found: Entries = _of(mechanism, "entries")(mechanism, counters)
+    return found
+
+
+def farthest(mechanism: Mechanism) -> tuple[float, float]:
+    """How far from 0 one entry of a vector can be that is sent, and how long all of it: in steps of the grid."""
+    nothing = np.zeros(mechanism.shape.counters, dtype=np.int64)
+    return of_vector(mechanism.shape, entries(mechanism, nothing).step)
+
+
+def places(mechanism: Mechanism) -> tuple[float, float]:
+    """The least and the greatest place that a report of a quantity counts as, on its range or beyond it."""
+    found = [mechanism.place_of(payload) for payload in (0, mechanism.shape.size - 1)]
+    least, most = (0.0 if each is None else each for each in found)
+    return least, most
+
+
+def idle(mechanism: Mechanism, counters: NDArray[np.int64]) -> tuple[NDArray[np.int64], float] | None:
+    """How many reports support each of what stands for no answer, and with which chance each does, whatever devices
+    answer; None where everything that can be sent stands for some."""
+    inner = mechanism
+    while inner.wrapped is not None:
+        inner = inner.wrapped
+    room = ROOMS[inner.name]
+    found: tuple[NDArray[np.int64], float] | None = room.idle(inner, counters) if hasattr(room, "idle") else None
     return found

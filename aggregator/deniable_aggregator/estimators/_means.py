@@ -49,6 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.estimators._bounded import Shown, interval
+from deniable_aggregator.estimators._contributions import Contributions
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
 from deniable_aggregator.estimators._shared import allowance, largest, possible
@@ -171,6 +172,22 @@ class Means:
         root = math.sqrt(value)
         own = error(min(value, _LARGEST)) / (2 * root) if root else math.nan
         return root, own, math.sqrt(low), math.sqrt(high)
+
+    def deviations(self, places: Contributions, fakes: float) -> tuple[float, float]:
+        """The least and the greatest that the standard deviation can be without so many fakes, which counted as
+        places on the range between two. Those hide most of it that all are where the mean is, and feign most of it
+        that all are at the farther end: of places that add up to the same, squares are least if all are one place and
+        greatest if all are ends, and what that leaves is concave in what they add up to."""
+        count, (first, second, *_) = self.reports - fakes, self.sums
+        if count < 2:
+            return 0.0, math.inf
+        middle = first / self.reports
+        found = []
+        for place in (middle, *(self.origin + self.span * float(end) for end in places)):
+            total, squares = first - fakes * place, second - fakes * place**2
+            variance = (squares - total * total / count) / (count - 1)
+            found.append(math.sqrt(max(variance - self.noise.least, 0.0)) / self.span)
+        return min(found), max(found)
 
     def _variance(self) -> float:
         """s^2, in squared spans."""

@@ -85,6 +85,15 @@ class Ranks:
         low, high = (min(max(end, 1.0), float(len(places))) for end in (value - less, value + more))
         return value, error, low, high
 
+    def named_by(self) -> tuple[_Floats, _Floats]:
+        """For each place, the least and the greatest chance that a report names it, wherever its device is."""
+        return self.channel.min(axis=0), self.channel.max(axis=0)
+
+    def contributions(self) -> list[_Floats]:
+        """What a report that names each place contributes to each share, and at last to the mean rank."""
+        parts = np.linalg.inv(self.channel)
+        return [*parts.T, parts @ np.arange(1, len(self.named) + 1)]
+
     def _shown(self, guesses: NDArray[np.floating[Any]], value: float, variance: float) -> Shown:
         """In ranks; a guess may lie beyond the last place, and one of noise as well as one of a device."""
         n, off = self.shares.reports, guesses - value

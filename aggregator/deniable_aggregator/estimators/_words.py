@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from deniable.kinds._imprints import CELLS, GROUPS, Imprint, Imprints
 from deniable.mechanisms import Mechanism, Supporting
+from deniable_aggregator.estimators._contributions import of_answer, rest
 from deniable_aggregator.estimators._decoding import MOST_PATHS, MOST_WORK, heights, passes, searched, standing_out
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._special import bdtrc, log_ndtr
@@ -310,6 +311,23 @@ class Listed:
         below, above = (np.hypot(each, reach) for each in (value - low, high - value))
         value = value - shift
         return value, np.clip(value - below, 0, 1), np.clip(value + above, 0, 1)
+
+    def without(self, part: float, noise_only: bool) -> tuple[_Floats, _Floats]:
+        """From where to where values of the words that are found lie without up to such a part of the reports: those
+        of words that would not be found without these from 0 on, and of words that share cells anywhere, as who has
+        made one word up can take from the other."""
+        found = self.cells.frequencies(self.rows)
+        ends = rest(found.values, of_answer(found), part)
+        low, high = (self._solved(np.clip(own, -1, 2), math.log(0.5), noise_only) for own in ends)
+        shift, mixed = found.values - self.solved[: len(found.values)], self.mixed(self.rows)
+        low = np.where((ends[0] < self.least) | mixed, 0.0, low - shift)
+        return low, np.where(mixed, 1.0, high - shift)
+
+    def mixed(self, rows: _Places) -> NDArray[np.bool_]:
+        """Which words share cells with one that is found and is another one."""
+        same = rows[:, np.newaxis, :] == self._known[np.newaxis]
+        found: NDArray[np.bool_] = (same.any(axis=-1) & ~same.all(axis=-1)).any(axis=-1)
+        return found
 
     def together(self, confidence: float, noise_only: bool) -> tuple[float, float, float]:
         """The share of devices that have one of the words that are found, and its interval.

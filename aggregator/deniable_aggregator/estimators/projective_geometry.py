@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from deniable.mechanisms import ProjectiveGeometryResponse
 from deniable_aggregator.estimators._frequencies import Frequencies
 
-__all__ = ["DIVISIBLE", "frequencies", "supports"]
+__all__ = ["DIVISIBLE", "frequencies", "idle", "supports"]
 
 _Integers = NDArray[np.int64]
 
@@ -55,6 +55,12 @@ def frequencies(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> F
     """Counters: how often each point was sent."""
     supported = _whole(supports(counters, mechanism.order, mechanism.dimensions))[: mechanism.inputs]
     return Frequencies(round(counters.sum()), supported, float(mechanism.p), float(mechanism.q))
+
+
+def idle(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> tuple[_Integers, float]:
+    """The points that stand for no answer: any two hyperplanes share as many points, so that each is supported with
+    the chance of another answer."""
+    return supports(counters, mechanism.order, mechanism.dimensions)[mechanism.inputs :], float(mechanism.q)
 
 
 def supports(counters: NDArray[Any], order: int, dimensions: int) -> NDArray[Any]:

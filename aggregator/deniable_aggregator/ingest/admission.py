@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from deniable_aggregator.caller import REPORT, may
 from deniable_aggregator.ingest.bounds import Bound, bound_of, digest_of
 from deniable_aggregator.ingest.layout import Layout
 from deniable_aggregator.ingest.refusal import (
+    OTHER_COLLECTION,
     TOO_LARGE,
     UNKNOWN_COLLECTION,
     Refusal,
@@ -104,6 +106,8 @@ class Admission:
         accepted = self._by_digest.get(request.collection_digest)
         if accepted is None:
             return UNKNOWN_COLLECTION
+        if not may(REPORT, accepted.table.layout.name):
+            return OTHER_COLLECTION
         table, batch_id, rows, segment = accepted.table, request.batch_id, request.rows, request.segment
         wide = request.wide_rows
         reports = len(rows) // ROW_BYTES + len(wide)

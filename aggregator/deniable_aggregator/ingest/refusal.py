@@ -4,6 +4,7 @@
 |-------------------------------|---------------------|--------------------|----------------------------------|
 | malformed                     | INVALID_ARGUMENT    | MALFORMED_BATCH    | BadRequest: the fields           |
 | a digest that is not known    | FAILED_PRECONDITION | UNKNOWN_COLLECTION | RetryInfo                        |
+| not of the token's collections | PERMISSION_DENIED  | OTHER_COLLECTION   | RetryInfo                        |
 | an epoch that is not accepted | OUT_OF_RANGE        | EPOCH_TOO_OLD,     | BadRequest: epoch; the metadata  |
 |                               |                     | EPOCH_TOO_NEW      | of ErrorInfo has the accepted    |
 | too much is waiting           | RESOURCE_EXHAUSTED  | BUSY               | RetryInfo                        |
@@ -36,6 +37,7 @@ __all__ = [
     "DRAINING",
     "NOT_A_REQUEST",
     "NO_MESSAGE",
+    "OTHER_COLLECTION",
     "STORE_UNAVAILABLE",
     "TOO_LARGE",
     "TOO_MANY_CALLS",
@@ -138,6 +140,12 @@ UNKNOWN_COLLECTION = Refusal(
     StatusCode.FAILED_PRECONDITION,
     "UNKNOWN_COLLECTION",
     "this aggregator does not know a collection of this digest",
+    retry_after=timedelta(hours=1),
+)
+OTHER_COLLECTION = Refusal(
+    StatusCode.PERMISSION_DENIED,
+    "OTHER_COLLECTION",
+    "this token is not good for this collection",
     retry_after=timedelta(hours=1),
 )
 BUSY = Refusal(

@@ -19,22 +19,20 @@ supports; conditionals are ratios of these, and move farther where few devices a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable import Metric, codebook
+from deniable import Metric
 from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Text, Vector
 from deniable.kinds import Tree as Paths
 from deniable.mechanisms import Mechanism
-from deniable.payload import Codeword, Integers
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
-from deniable_aggregator.estimators import Tree, entries, expected, frequencies
+from deniable_aggregator.estimators import Tree, expected, farthest, frequencies, named, of_levels
 
 __all__ = ["Gain", "gain"]
 
@@ -80,8 +78,8 @@ def _of(kind: Kind, mechanism: Mechanism) -> Gain:
     """Of a column, if all devices answered it."""
     if isinstance(kind, Vector):
         return _of_vector(kind, mechanism)
-    if isinstance(kind, Quantity) and (farthest := mechanism.place_of(mechanism.shape.size - 1)) is not None:
-        return Gain(farthest, farthest)
+    if isinstance(kind, Quantity) and (place := mechanism.place_of(mechanism.shape.size - 1)) is not None:
+        return Gain(place, place)
     found = frequencies(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
     apart = found.p - found.q
     together = mechanism.supported * (1 - found.q) / apart
@@ -108,22 +106,12 @@ def _of_levels(
     mechanisms: Sequence[Mechanism], shares: Sequence[float], tree: Tree, readings: NDArray[np.float64]
 ) -> Gain:
     """Of the most sensitive sum over leaves, by the level and the payload that move it farthest."""
-    fit, farthest = expected(mechanisms, tree, shares, _FLEET), 0.0
-    for level, counts, share, mechanism in zip(fit.levels, fit.weights(readings), shares, mechanisms, strict=True):
-        most, least = (_supported(side * counts, mechanism) * side for side in (1, -1))
-        expecting, apart = level.q * counts.sum(axis=0), level.p - level.q
-        up = (most - expecting) / apart - counts.min(axis=0)
-        down = counts.max(axis=0) - (least - expecting) / apart
-        farthest = max(farthest, float(np.maximum(up, down).max()) / share)
-    return Gain(farthest, farthest)
-
-
-def _supported(counts: NDArray[np.float64], mechanism: Mechanism) -> NDArray[np.float64]:
-    """The most that what one report supports can add up to, for each reading."""
-    largest = -np.sort(-counts, axis=0)[: mechanism.supported]
-    exactly = mechanism.naming is not None  # so many answers are named, and neither more nor fewer
-    found: NDArray[np.float64] = (largest if exactly else np.maximum(largest, 0)).sum(axis=0)
-    return found
+    fit, most = expected(mechanisms, tree, shares, _FLEET), 0.0
+    for share, part in zip(shares, of_levels(fit, mechanisms, readings), strict=True):
+        up = part.contributions.most - part.span.least
+        down = part.span.most - part.contributions.least
+        most = max(most, float(np.maximum(up, down).max()) / share)
+    return Gain(most, most)
 
 
 def _of_tables(kind: Joint, mechanisms: Sequence[Mechanism]) -> Gain:
@@ -134,7 +122,7 @@ def _of_tables(kind: Joint, mechanisms: Sequence[Mechanism]) -> Gain:
         farthest, together = max(farthest, alone.row), max(together, alone.together)
         for name in about:
             cells = size // len(kind.values(name))
-            most, least = min(mechanism.supported, cells), max(mechanism.supported - (size - cells), 0)
+            least, most = named(mechanism, cells, size)
             expecting, apart = cells * found.q, found.p - found.q
             farthest = max(farthest, (most - expecting) / apart, 1 - (least - expecting) / apart)
     return Gain(len(mechanisms) * farthest, len(mechanisms) * max(farthest, together))
@@ -142,16 +130,8 @@ def _of_tables(kind: Joint, mechanisms: Sequence[Mechanism]) -> Gain:
 
 def _of_vector(kind: Vector, mechanism: Mechanism) -> Gain:
     """Entries lie between two clips, and so do vectors: a liar moves both by two."""
-    shape, found = mechanism.shape, entries(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
-    if isinstance(shape, Codeword):  # who looks through the seeds finds one of any direction
-        farthest = longest = codebook.LENGTH / found.step
-    else:
-        assert isinstance(shape, Integers)
-        farthest = shape.bound + shape.gap
-        longest = math.sqrt(shape.size) * farthest
-        if shape.norm is not None:
-            longest, farthest = min(longest, shape.norm), min(farthest, shape.norm)
-    return Gain((farthest / kind.grid + 1) / 2, (longest / kind.grid + 1) / 2)
+    entry, longest = farthest(mechanism)
+    return Gain((entry / kind.grid + 1) / 2, (longest / kind.grid + 1) / 2)
 
 
 def _of_ranks(metric: Metric) -> Gain:

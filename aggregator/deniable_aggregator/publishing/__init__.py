@@ -2,7 +2,7 @@
 
 words:
   site       files by their names: of each collection a page of answers, its notice, and its numbers as CSV and JSON
-  few        of a segment: so few reports that it is left out; of a row: too few to tell, and without a number
+  few        of a row: too few to tell, and without a number
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from typing import Any
 from deniable import Collection
 from deniable_aggregator.notice import WRITERS, Language, escaped, page
 from deniable_aggregator.publishing._answers import answers
+from deniable_aggregator.publishing._directory import FIRST, listed, write
+from deniable_aggregator.publishing._left_out import kept
 from deniable_aggregator.telling.tables import Table
 
-__all__ = ["Published", "site", "told"]
+__all__ = ["FIRST", "Published", "kept", "site", "told", "write"]
 
-_FIRST = "index"
+_FIRST = FIRST.partition(".")[0]
 _UNTOLD = ("value", "std_error", "consistent", "cut")
 """What is not published of a row that is too few to tell."""
 _WORDS = ("series", "key", "parent", "unit", "note")
@@ -48,9 +50,9 @@ class Published:
         return Table(row for part in (self.whole, *self.segments.values()) for row in part)
 
 
-def told(found: Table, least: int = 0) -> Table:
-    """What can be published of answers: rows of enough reports, without the numbers that are too few to tell."""
-    return Table(_told(row) for row in found if row["reports"] >= least)
+def told(found: Table) -> Table:
+    """What can be published of answers: none of the numbers that are too few to tell."""
+    return Table(map(_told, found))
 
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def site(published: Sequence[Published], language: Language, day: date) -> dict[
         )
     for own in published:
         name = own.collection.name
-        first = f"{name}.html" if len(published) > 1 else f"{_FIRST}.html"
+        first = f"{name}.html" if len(published) > 1 else FIRST
         files[first] = _page(own, language, day)
         files[f"{name}-notice.html"] = WRITERS["people"](own.collection, language).html(
             (language("site.back"), first)
@@ -80,8 +82,8 @@ def site(published: Sequence[Published], language: Language, day: date) -> dict[
         title = language("site.several")
         links = [_link(own.collection.name, f"{own.collection.name}.html") for own in published]
         body = [f"<h1>{escaped(title)}</h1>", "<ul>", *(f"<li>{link}</li>" for link in links), "</ul>"]
-        files[f"{_FIRST}.html"] = page(language.code, title, "\n".join(body))
-    return files
+        files[FIRST] = page(language.code, title, "\n".join(body))
+    return files | {FIRST: listed(files[FIRST], files)}
 
 
 def _inert(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,48 +1,48 @@
 """Access: who is let in at the gRPC port, by TLS certificates and bearer tokens.
 
-words:
-  scope  what a token is good for: "report" (an application's devices) or "read" (people and programs that ask)
-  token  what comes as `authorization: Bearer TOKEN`; only its SHA-256 is known here
-
-A file of tokens has a line for each: a scope, the SHA-256 in hexadecimal digits, and whatever else helps people.
-Empty lines and lines that begin with # say nothing. `printf %s TOKEN | sha256sum` tells what to write.
-
-    report 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 the editor, since 2.0
-
 A token of a device can be found by everybody who has the application: it keeps out accidents and floods, not a
 person who means it. That is why it does not let anybody read.
+
+What a token is good for is asked when a call comes (its scope), where its collection is found (`caller.py`), and
+once a second for as long as it lasts: a stream or a watch ends within a second of its token's end.
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import re
+import asyncio
 import ssl
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import grpc
 
+from deniable_aggregator.caller import CALLER, READ, REPORT
 from deniable_aggregator.ingest import NAME
+from deniable_aggregator.ingest.ending import forget_soon
 from deniable_aggregator.ingest.ending import refuse as refuse_call
 from deniable_aggregator.ingest.refusal import Refusal
-from deniable_aggregator.serving.certificates import Certificates, content
+from deniable_aggregator.serving.certificates import Certificates
+from deniable_aggregator.serving.port import whose
+from deniable_aggregator.serving.tokens import Bearer, Tokens
 
 __all__ = ["Access"]
 
-_LOG = logging.getLogger(__name__)
-REPORT, READ = "report", "read"
-_LINE = re.compile(rf"({REPORT}|{READ})\s+([0-9a-fA-F]{{64}})(\s.*)?")
 _OPEN = ("/grpc.health.v1.Health/",)
 _LOOK_SECONDS = 1.0
-"""How often the file is looked at: a line that is taken out stops working as soon."""
+"""How often it is asked whether a call that lasts may go on."""
 
 _NO_TOKEN = Refusal(grpc.StatusCode.UNAUTHENTICATED, "NO_TOKEN", "a bearer token is needed here, and it is not known")
+_EXPIRED = Refusal(grpc.StatusCode.UNAUTHENTICATED, "TOKEN_EXPIRED", "this token has expired: ask for a new one")
 _OTHER_SCOPE = Refusal(grpc.StatusCode.PERMISSION_DENIED, "OTHER_SCOPE", "this token is not good for that")
+_CHANGED = Refusal(
+    grpc.StatusCode.UNAVAILABLE,
+    "TOKEN_CHANGED",
+    "what this token is good for has changed: call again",
+    retry_after=timedelta(seconds=1),
+)
 
 _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
@@ -85,7 +85,7 @@ class Access:
             secrets = Certificates(self.certificate, self.key, self.client_ca).credentials()
             return server.add_secure_port(where, secrets)
         except RuntimeError as error:
-            raise OSError(f"can not listen on {where}: {error}") from error
+            raise OSError(f"can not listen on {where}{whose(error)}; --listen HOST:PORT has another") from error
 
     def costs_more(self) -> bool:
         """Whether the certificate is an RSA one. Devices do not keep connections, and one that connects costs 2.4
@@ -100,18 +100,18 @@ class Access:
 
     def guards(self) -> tuple[grpc.aio.ServerInterceptor, ...]:
         """What looks at every call: nothing, or what knows the tokens."""
-        return (_Guard(self.tokens),) if self.tokens else ()
+        return (_Guard(Tokens(self.tokens)),) if self.tokens else ()
+
+    def names(self) -> frozenset[str]:
+        """The collections that tokens are good for, where they are named."""
+        return Tokens(self.tokens).names() if self.tokens else frozenset()
 
 
 class _Guard(grpc.aio.ServerInterceptor):
     """Lets calls with a token through."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._tokens = _read(file)
-        self._state = _state(file)
-        self._looked = time.monotonic()
-        self._trouble = ""
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
 
     async def intercept_service(
         self,
@@ -119,65 +119,31 @@ class _Guard(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> _Handler | None:
         """Go on, or to what refuses."""
-        refusal = self._refusal(handler_call_details)
-        return await continuation(handler_call_details) if refusal is None else _refusing(refusal)
-
-    def _refusal(self, details: grpc.HandlerCallDetails) -> Refusal | None:
-        method = details.method or ""
+        method = handler_call_details.method or ""
         if method.startswith(_OPEN):
-            return None
-        self._look()
-        said = dict(details.invocation_metadata or ()).get("authorization", "")
-        scheme, _, token = str(said).partition(" ")
-        if scheme.lower() != "bearer":
-            return _NO_TOKEN
-        scopes = self._tokens.get(hashlib.sha256(token.strip().encode()).digest())
-        if scopes is None:
-            return _NO_TOKEN
-        needed = REPORT if method.startswith(f"/{NAME}/") else READ
-        return None if needed in scopes else _OTHER_SCOPE
+            return await continuation(handler_call_details)
+        scope = REPORT if method.startswith(f"/{NAME}/") else READ
+        bearer = self._bearer(handler_call_details)
+        refusal = _NO_TOKEN if bearer is None else _refusal(bearer, scope)
+        if bearer is None or refusal:
+            return _refusing(refusal or _NO_TOKEN)
+        CALLER.set(bearer)
+        handler = await continuation(handler_call_details)
+        lasts = handler is not None and handler.request_streaming and handler.response_streaming
+        return _ending(handler, bearer, scope) if lasts else handler
 
-    def _look(self) -> None:
-        """Read the file again if it has changed; one that can not be read changes nothing."""
-        now = time.monotonic()
-        if now - self._looked < _LOOK_SECONDS:
-            return
-        self._looked = now
-        try:
-            if (state := _state(self._file)) != self._state:
-                self._tokens = _read(self._file)
-                self._state, self._trouble = state, ""
-        except OSError as error:
-            if str(error) != self._trouble:  # said once; it is looked at again, as it may be mended unseen
-                self._trouble = str(error)
-                _LOG.error("who is let in stays as it is: %s", error)
+    def _bearer(self, details: grpc.HandlerCallDetails) -> Bearer | None:
+        """Whoever shows a token: one, as it is said once."""
+        metadata = details.invocation_metadata or ()
+        said = [str(value) for name, value in metadata if name == "authorization"]
+        scheme, _, token = said[0].partition(" ") if len(said) == 1 else ("", "", "")
+        return self._tokens.bearer(token) if scheme.lower() == "bearer" else None
 
 
-def _state(file: Path) -> tuple[int, int, int]:
-    found = file.stat()
-    return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _read(file: Path) -> dict[bytes, set[str]]:
-    """The scopes of every known token, by its hash; an OSError names a line that is none."""
-    tokens: dict[bytes, set[str]] = {}
-    for number, line in enumerate(_lines(file), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        found = _LINE.fullmatch(line.strip())
-        if found is None:
-            raise OSError(f"{file}, line {number}: takes report or read, then the SHA-256 of a token in 64 digits")
-        tokens.setdefault(bytes.fromhex(found[2]), set()).add(found[1])
-    return tokens
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return content(file).decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise OSError(f"{file}: is not UTF-8: {error.reason}") from error
-    except OSError as error:
-        raise OSError(f"the file of tokens can not be read: {error}") from error
+def _refusal(bearer: Bearer, scope: str) -> Refusal | None:
+    if bearer.has(scope):
+        return None
+    return _EXPIRED if bearer.expired else _OTHER_SCOPE if bearer.grants() else _NO_TOKEN
 
 
 def _refusing(refusal: Refusal) -> _Handler:
@@ -186,3 +152,29 @@ def _refusing(refusal: Refusal) -> _Handler:
 
     # On the wire every call is a stream of requests: whatever it is, it is refused before any is read.
     return grpc.stream_stream_rpc_method_handler(refuse)
+
+
+def _ending(handler: Any, bearer: Bearer, scope: str) -> _Handler:
+    """A method whose calls end when what their token is good for changes."""
+    granted = bearer.grants()
+
+    async def last(requests: Any, context: grpc.aio.ServicerContext[Any, Any]) -> None:
+        call = asyncio.ensure_future(handler.stream_stream(requests, context))
+        try:
+            while not (await asyncio.wait({call}, timeout=_LOOK_SECONDS))[0]:
+                if bearer.grants() != granted:
+                    break
+            else:
+                await call
+                return
+        except grpc.aio.AbortError as error:
+            forget_soon(error)
+            raise
+        finally:
+            if not call.done():
+                call.cancel()
+                await asyncio.wait({call})
+        await refuse_call(context, _refusal(bearer, scope) or _CHANGED)
+
+    replaced: _Handler = handler._replace(stream_stream=last)
+    return replaced

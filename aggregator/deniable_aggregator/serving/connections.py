@@ -75,7 +75,7 @@ def raise_file_limit() -> int:
         with contextlib.suppress(OSError, ValueError):  # some systems have a lower limit than they tell
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     now = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    tell = _LOG.info if places() >= _FEW else _LOG.warning
+    tell = _LOG.debug if places() >= _FEW else _LOG.warning
     tell("a process may have %d files (%d before), and %d connections", now, soft, places())
     return now
 

@@ -14,21 +14,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 
 from deniable.v1 import estimate_service_pb2 as pb
+from deniable_aggregator.caller import CALLER, READ, Reader, named
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.serving.server import AddService, Settings
 from deniable_aggregator.store import Store
 
 __all__ = ["ASKER", "Desk", "asker_of", "passing"]
 
-ASKER = "deniable-asker"
-"""The metadata by which a worker says whose question it passes."""
+ASKER, COLLECTIONS = "deniable-asker", "deniable-collections"
+"""The metadata by which a worker says whose question it passes, and about which collections that may be; without
+the second, about all."""
 _SERVICE = pb.DESCRIPTOR.services_by_name["EstimateService"]
 _NICE = 19
 _MOST_PASSED = 256
@@ -38,6 +40,7 @@ _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 1_000),
 )
+_Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 _Bytes = Callable[[bytes, Any], AsyncIterator[bytes]]
 
 
@@ -50,7 +53,7 @@ class Desk:
         self._where = settings.desk
         self._services = services
         self._store = Store(settings.redis_url, shards=settings.shards, durability=settings.durability)
-        self._server = grpc.aio.server()
+        self._server = grpc.aio.server(interceptors=(_Reading(),))
 
     async def start(self) -> None:
         """Reach the store, then listen; a StoreError or OSError where one of them fails."""
@@ -70,6 +73,21 @@ class Desk:
         """End; questions can be asked again."""
         await self._server.stop(0)
         await self._store.close()
+
+
+class _Reading(grpc.aio.ServerInterceptor):
+    """Knows what may be read by whose question is passed."""
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[_Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> _Handler | None:
+        """Go on, with the caller that the worker knows."""
+        said = dict(handler_call_details.invocation_metadata or ()).get(COLLECTIONS)
+        if said is not None:
+            CALLER.set(Reader(frozenset(str(said).split(","))))
+        return await continuation(handler_call_details)
 
 
 def passing(desk: Path) -> AddService:
@@ -112,7 +130,7 @@ class _Way:
                 code = grpc.StatusCode.RESOURCE_EXHAUSTED
                 await context.abort(code, f"{self._passed} questions wait already; ask again later")
             self._passed += 1
-            call = call_of(request, timeout=context.time_remaining(), metadata=((ASKER, asker_of(context)),))
+            call = call_of(request, timeout=context.time_remaining(), metadata=_passed(context))
             try:
                 async for answer in call:
                     yield answer
@@ -123,3 +141,10 @@ class _Way:
                 call.cancel()
 
         return handle
+
+
+def _passed(context: grpc.aio.ServicerContext[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """What the desk has to know of whose question it is."""
+    names = named(READ)
+    limits = () if names is None else ((COLLECTIONS, ",".join(sorted(names))),)
+    return ((ASKER, asker_of(context)), *limits)

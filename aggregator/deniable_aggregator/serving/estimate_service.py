@@ -15,6 +15,7 @@ from deniable_aggregator.analysis.catalog import NotKnownError
 from deniable_aggregator.analysis.prices import TooDearError
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.turns import BusyError
+from deniable_aggregator.caller import NotPermittedError
 from deniable_aggregator.serving.desk import asker_of
 from deniable_aggregator.serving.server import AddService
 from deniable_aggregator.store import Store, StoreError
@@ -127,7 +128,11 @@ class EstimateService(estimate_service_pb2_grpc.EstimateServiceServicer):
         """A second; longer where every answer costs so much that it would be asked for without a pause."""
         try:
             return max(_WATCH_SECONDS, self._questions.price(collection, query).counters / _WATCH_COUNTERS)
-        except (NotKnownError, ValueError):  # collections were replaced meanwhile: the next question says it
+        except (
+            NotKnownError,
+            NotPermittedError,
+            ValueError,
+        ):  # collections were replaced meanwhile: the next question says it
             return _WATCH_SECONDS
 
 
@@ -137,6 +142,8 @@ async def _answered(found: Awaitable[_Found], context: _Context) -> _Found:
         return await found
     except NotKnownError as error:
         await _abort(context, grpc.StatusCode.NOT_FOUND, str(error))
+    except NotPermittedError as error:
+        await _abort(context, grpc.StatusCode.PERMISSION_DENIED, str(error))
     except ValueError as error:
         await _abort(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
     except (TooDearError, BusyError) as error:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
-__all__ = ["reserved"]
+__all__ = ["reserved", "whose"]
+
+
+def whose(error: BaseException) -> str:
+    """Who may have an address that is not to be had, where that is why."""
+    taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    return ": it is taken, maybe by a demo or another deniable serve, which can be ended" if taken else f": {error}"
 
 
 def reserved(listen: str) -> socket.socket:
@@ -32,5 +39,5 @@ def reserved(listen: str) -> socket.socket:
                 taken.listen(1)  # two that only bind do not notice each other
                 taken.close()
     except (OSError, ValueError) as error:
-        raise OSError(f"can not listen on {listen}: {error}") from error
+        raise OSError(f"can not listen on {listen}{whose(error)}; --listen HOST:PORT has another") from error
     return taken

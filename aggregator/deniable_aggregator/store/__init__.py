@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
+from deniable_aggregator.store.backup import Backup, back_up
+from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import MOST_REASON, Doubt, Doubted, Doubts
 from deniable_aggregator.store.durability import Durability, Promise
 from deniable_aggregator.store.embedded import EmbeddedStore, is_begun, reached
@@ -10,24 +12,31 @@ from deniable_aggregator.store.errors import (
     CounterOverflow,
     DataDirectoryInUse,
     EmbeddedStoreFailed,
+    SchemaMismatch,
     ShardMismatch,
     StoreError,
     StoreFull,
     StoreUnavailable,
     StoreUnfit,
 )
+from deniable_aggregator.store.imports import IDENTITY_BYTES, Claim
 from deniable_aggregator.store.keys import CounterKey, EpochKey
 from deniable_aggregator.store.known import Named
 from deniable_aggregator.store.reading import Cell, Counted
+from deniable_aggregator.store.snapshots import Snapshot
 from deniable_aggregator.store.store import ID_BYTES, Arrivals, Store, StoreStatus
 
 __all__ = [
+    "IDENTITY_BYTES",
     "ID_BYTES",
     "KEY",
     "MOST_REASON",
     "Additions",
     "Arrivals",
+    "Backup",
     "Cell",
+    "Claim",
+    "Condition",
     "Counted",
     "CounterKey",
     "CounterOverflow",
@@ -43,13 +52,16 @@ __all__ = [
     "KeyArray",
     "Named",
     "Promise",
+    "SchemaMismatch",
     "ShardMismatch",
+    "Snapshot",
     "Store",
     "StoreError",
     "StoreFull",
     "StoreStatus",
     "StoreUnavailable",
     "StoreUnfit",
+    "back_up",
     "is_begun",
     "reached",
 ]

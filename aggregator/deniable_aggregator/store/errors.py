@@ -7,6 +7,7 @@ __all__ = [
     "CounterOverflow",
     "DataDirectoryInUse",
     "EmbeddedStoreFailed",
+    "SchemaMismatch",
     "ShardMismatch",
     "StoreError",
     "StoreFull",
@@ -33,6 +34,10 @@ class CounterOverflow(StoreError):
 
 class ShardMismatch(StoreError):
     """The store's counters were begun with another number of shards."""
+
+
+class SchemaMismatch(StoreError):
+    """The store is laid out by the rules of a newer release."""
 
 
 class StoreUnfit(StoreError):

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 __all__ = [
     "DOUBTS_KEY",
+    "IDENTITY_KEY",
     "KNOWN_KEY",
+    "SCHEMA_KEY",
     "SHARDS_KEY",
     "SIMULATED_KEY",
     "CounterKey",
@@ -20,8 +22,11 @@ __all__ = [
     "counter_key",
     "counts_begin",
     "counts_name",
+    "counts_of_collection",
     "counts_of_epoch",
+    "imported_name",
     "increments_name",
+    "origins_name",
     "seen_begin",
     "seen_name",
 ]
@@ -34,6 +39,10 @@ DOUBTS_KEY = b"deniable:doubts"
 """Where it keeps what an operator says of epochs."""
 KNOWN_KEY = b"deniable:collections"
 """Where it keeps which collection each digest is of."""
+SCHEMA_KEY = b"deniable:schema"
+"""Where it keeps by which rules all of this is laid out."""
+IDENTITY_KEY = b"deniable:identity"
+"""Where it keeps the random word by which it is known among stores; its copies have the same."""
 
 
 class EpochKey(NamedTuple):
@@ -68,6 +77,22 @@ def counts_name(shard: int, key: CounterKey) -> bytes:
 def counts_of_epoch(epoch: int) -> bytes:
     """What the names of all counters of an epoch look like, of whatever collection, in whatever shard."""
     return b"deniable:{*}:counts:*.*:%d:*" % epoch
+
+
+def counts_of_collection(digest: int) -> bytes:
+    """What the names of all counters of a collection look like, of whatever epoch, in whatever shard."""
+    return b"deniable:{*}:counts:%016x.*" % digest
+
+
+def imported_name(shard: int, key: EpochKey) -> bytes:
+    """The set of the ids of parcels that a shard has been given of an epoch."""
+    return b"deniable:{%d}:imported:%016x.%d" % (shard, key.digest, key.epoch)
+
+
+def origins_name(key: EpochKey) -> bytes:
+    """Whose devices an epoch has counters of that came in files, and which file brought each. All of them carry one
+    hash tag, so that one script judges a whole file."""
+    return b"deniable:{imports}:origins:%016x.%d" % key
 
 
 def counter_key(name: bytes) -> CounterKey:

@@ -15,7 +15,7 @@ retries belong here: whoever sent a batch repeats it.
     redis+sentinel://HOST:PORT,HOST:PORT.../SERVICE/DB               Sentinel (rediss+sentinel: the servers speak TLS)
     redis+cluster://HOST:PORT,HOST:PORT...                           a cluster (rediss+cluster: TLS)
 
-User, password and redis-py's options (?ssl_ca_certs=...) stand where they stand in a URL for one server.
+User, password and options (?ssl_ca_certs=...; all are in `_OPTIONS`) stand where they stand in a URL for one server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Protocol
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from redis.asyncio.connection import Connection, ConnectionPool, SSLConnection, parse_url
 from redis.asyncio.retry import Retry
@@ -50,6 +50,15 @@ from deniable_aggregator.store.line import Command, Line
 
 __all__ = ["Command", "Link", "link_to"]
 
+_ANYWHERE = ("client_name", "db", "health_check_interval", "password", "username")
+_BY_TLS = ("ca_certs", "ca_data", "ca_path", "cert_reqs", "certfile", "check_hostname", "ciphers", "keyfile",
+           "min_version", "password")  # fmt: skip
+_OPTIONS = {
+    "unix": _ANYWHERE,
+    "redis": (*_ANYWHERE, "socket_keepalive"),
+    "rediss": (*_ANYWHERE, "socket_keepalive", *(f"ssl_{name}" for name in _BY_TLS)),
+}
+"""Of redis-py's options those that an address may have: others would change what is asked, and what comes back."""
 _PORT = 6379
 _SENTINEL_PORT = 26379
 _MOST_CONNECTIONS = 4096
@@ -258,6 +267,7 @@ def _link_to(url: str, timeout: float) -> Link:
         raise StoreUnfit(
             f"{parts.scheme}:// is not the address of a store: redis://, rediss://, unix://, redis+sentinel://, redis+cluster://"
         )
+    _check_options(parts.query, scheme)
     common: dict[str, Any] = {
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": timeout,
@@ -283,6 +293,15 @@ def _link_to(url: str, timeout: float) -> Link:
     sentinel = Sentinel(addresses, sentinel_kwargs=common)  # type: ignore[no-untyped-call]
     options["ssl"] = issubclass(connection, SSLConnection)
     return _Judged(service, sentinel, options)
+
+
+def _check_options(query: str, scheme: str) -> None:
+    """A StoreUnfit where something is no option; it is not named, as it may be a part of a password."""
+    if not {name for name, _ in parse_qsl(query, keep_blank_values=True)} <= {*_OPTIONS[scheme]}:
+        raise StoreUnfit(
+            f"the address of the store has something after its ? that is no option of {scheme}://; there are "
+            f"{', '.join(_OPTIONS[scheme])}, and a ? that is of a password is written as %3F"
+        )
 
 
 def _address(text: str, port: int) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from deniable_aggregator.store.additions import IntArray
 from deniable_aggregator.store.keys import counts_begin, seen_begin
 from deniable_aggregator.store.servers import Places, Script, packed
 
-__all__ = ["Cell", "Counted", "Reading"]
+__all__ = ["Cell", "Counted", "Reading", "together"]
 
 MOST_KEYS = 1024
 """Of one script: a third of a millisecond of the server's time."""
@@ -65,15 +65,18 @@ class Reading:
 
     async def cells(self, digest: int, cells: Sequence[Cell], segments: int) -> list[Counted]:
         """What the cells have in these segments, counted from 0, added over all shards."""
-        shards = await asyncio.gather(*(self._of(shard, digest, cells, segments) for shard in range(self._shards)))
-        return [_together(cell, [shard[place] for shard in shards]) for place, cell in enumerate(cells)]
+        shards = await asyncio.gather(
+            *(self.of_shard(shard, digest, cells, segments) for shard in range(self._shards))
+        )
+        return [together(cell, [shard[place] for shard in shards]) for place, cell in enumerate(cells)]
 
     async def batches(self, digest: int, epochs: Sequence[int]) -> list[int]:
         """How many ids are known of each epoch."""
         counted = await asyncio.gather(*(self._seen(shard, digest, epochs) for shard in range(self._shards)))
         return [sum(each) for each in zip(*counted, strict=True)]
 
-    async def _of(self, shard: int, digest: int, cells: Sequence[Cell], segments: int) -> list[list[Counted]]:
+    async def of_shard(self, shard: int, digest: int, cells: Sequence[Cell], segments: int) -> list[list[Counted]]:
+        """What one shard has of the cells, in parts."""
         begin = counts_begin(shard, digest)
         found: list[list[Counted]] = [[] for _ in cells]
         for pieces in _calls(cells, segments):
@@ -113,7 +116,7 @@ def _calls(cells: Sequence[Cell], segments: int) -> Iterator[list[_Piece]]:
         yield pieces
 
 
-def _together(cell: Cell, shards: Sequence[list[Counted]]) -> Counted:
+def together(cell: Cell, shards: Sequence[list[Counted]]) -> Counted:
     """What all shards have of a cell."""
     parts = [part for shard in shards for part in shard]
     if not parts:

@@ -25,6 +25,7 @@ from redis.exceptions import (
 )
 
 from deniable_aggregator.store.additions import IntArray
+from deniable_aggregator.store.condition import Condition, conditions_of
 from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import StoreError, StoreFull, StoreUnavailable, StoreUnfit
 from deniable_aggregator.store.links import Command, Link
@@ -76,6 +77,11 @@ class Places:
         """Replies of all of them, none of which is an error."""
         with _ERRORS:
             return [_replies(replies) for replies in await self._link.ask_everywhere(*commands)]
+
+    async def conditions(self) -> list[Condition]:
+        """How each of them is."""
+        with _ERRORS:
+            return await conditions_of(self._link)
 
     async def run(
         self, script: Script, names: Sequence[bytes], *arguments: bytes | int, durably: bool = False

@@ -20,10 +20,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from deniable_aggregator.store.additions import Additions, IntArray
+from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import Doubts
 from deniable_aggregator.store.durability import Durability
 from deniable_aggregator.store.errors import ShardMismatch, StoreFull, StoreUnavailable, StoreUnfit
 from deniable_aggregator.store.folding import Folding
+from deniable_aggregator.store.imports import Imports
 from deniable_aggregator.store.keys import (
     SHARDS_KEY,
     SIMULATED_KEY,
@@ -31,14 +33,18 @@ from deniable_aggregator.store.keys import (
     EpochKey,
     counter_key,
     counts_name,
+    counts_of_collection,
     counts_of_epoch,
+    imported_name,
     increments_name,
     seen_name,
 )
 from deniable_aggregator.store.known import Known
 from deniable_aggregator.store.links import link_to
 from deniable_aggregator.store.reading import Cell, Counted, Reading
+from deniable_aggregator.store.schema import begin, check_schema
 from deniable_aggregator.store.servers import Places, Script, packed
+from deniable_aggregator.store.snapshots import Snapshot, Snapshots
 
 __all__ = ["ID_BYTES", "Arrivals", "Store", "StoreStatus"]
 
@@ -49,6 +55,7 @@ T = TypeVar("T")
 
 _IN_MEMORY = Durability()
 _KEYS_AT_ONCE = 512
+_DAY = 86_400
 _PROBED = 16
 """So many shards do not all happen to be in the same third of a cluster."""
 _MOST_INCREMENTS = 10_000
@@ -98,6 +105,9 @@ class Store:
         self._servers = Places(link_to(url, timeout), durability)
         self._folding = Folding(self._servers)
         self._reading = Reading(self._servers, shards)
+        self._snapshots = Snapshots(self._servers, self._folding, self._reading, shards)
+        self.imports = Imports(self._servers)
+        """What has come in files."""
         self.doubts = Doubts(self._servers)
         """What an operator says of epochs."""
         self.known = Known(self._servers)
@@ -111,6 +121,7 @@ class Store:
         await self._servers.open()
         await self._probe()
         (new,) = await self._servers.ask(SHARDS_KEY, ("SET", SHARDS_KEY, self.shards, "NX"))
+        await begin(self._servers)
         if simulated and new:
             await self._servers.ask(SIMULATED_KEY, ("SET", SIMULATED_KEY, 1))
         await self._agreed(simulated)
@@ -122,7 +133,8 @@ class Store:
         return await self._agreed(simulated)
 
     async def _agreed(self, simulated: bool) -> bool:
-        """Whether the store was begun; an error where that was for other devices or shards."""
+        """Whether the store was begun; an error where that was for other devices or shards, or by a newer release."""
+        await check_schema(self._servers)
         (begun,) = await self._servers.ask(SHARDS_KEY, ("GET", SHARDS_KEY))
         if begun is not None and int(begun) != self.shards:
             begun = int(begun)
@@ -158,6 +170,12 @@ class Store:
         replies = await self._servers.ask_everywhere(("KEYS", counts_of_epoch(epoch)))
         return {counter_key(name) for (names,) in replies for name in names}
 
+    async def epochs(self, digest: int) -> list[int]:
+        """The epochs of which a collection has counters, in order. Costs a server what `counted` does."""
+        await self._of_all_shards(self.fold)
+        replies = await self._servers.ask_everywhere(("KEYS", counts_of_collection(digest)))
+        return sorted({counter_key(name).epoch for (names,) in replies for name in names})
+
     async def erase(self, keys: Sequence[CounterKey]) -> int:
         """Erase counters, what waits to be folded into them included; how many keys there were."""
         return sum(await self._of_all_shards(partial(self._erase, keys)))
@@ -186,18 +204,43 @@ class Store:
     ) -> set[tuple[EpochKey, bytes]]:
         """Remember the ids and add the counters; or, if any id is known, change nothing and return those."""
         epochs = list(arrivals)
+        increment = additions.increment({key: own.keep for key, own in arrivals.items()})
+        known = await self._add(shard, [(seen_name(shard, key), own) for key, own in arrivals.items()], increment)
+        return {(epochs[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
+
+    async def merge(self, key: EpochKey, parcel: Arrivals, additions: Additions) -> bool:
+        """Add a parcel to an epoch, and remember its one id for as long as the counters are kept; or, if it is known,
+        change nothing. Whether it was added.
+
+        The id also stands among those of batches: who has read the epoch's counters learns that they have changed.
+        """
+        (parcel_id,) = parcel.ids
+        shard = self.shard_of(parcel_id)
+        sets = [
+            (imported_name(shard, key), parcel._replace(remember=parcel.keep + _DAY)),
+            (seen_name(shard, key), parcel),
+        ]
+        return not await self._add(shard, sets, additions.increment({key: parcel.keep}))
+
+    async def _add(self, shard: int, sets: Sequence[tuple[bytes, Arrivals]], increment: bytes) -> list[Any]:
+        """Ids that were known, each behind the number of its set; without any, all of it has been added."""
         known: list[Any] = await self._servers.run(
             _ADD,
-            [increments_name(shard), *(seen_name(shard, key) for key in epochs)],
-            packed([(len(own.ids), own.remember) for own in arrivals.values()]),
-            _joined(arrivals.values()),
-            additions.increment({key: own.keep for key, own in arrivals.items()}),
-            max(own.keep for own in arrivals.values()),
+            [increments_name(shard), *(name for name, _ in sets)],
+            packed([(len(own.ids), own.remember) for _, own in sets]),
+            _joined(own for _, own in sets),
+            increment,
+            max(own.keep for _, own in sets),
             _MOST_INCREMENTS,
             int(self._servers.waits),
             durably=True,
         )
-        return {(epochs[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
+        return known
+
+    async def snapshot(self, key: EpochKey, counters: Sequence[int], segments: int) -> Snapshot:
+        """All counters of an epoch, which has columns of so many counters: every batch whole, or not at all."""
+        cells = [Cell(column, key.epoch, size) for column, size in enumerate(counters)]
+        return await self._snapshots.epoch(key, cells, segments)
 
     async def fold(self, shard: int) -> None:
         """Add the increments that wait in a shard to its counters."""
@@ -252,6 +295,14 @@ class Store:
             sum(int(info.get("evicted_keys", 0)) for info in found),
             f"{name} {fullest.get(f'{name}_version', '')}".strip(),
         )
+
+    async def save(self) -> None:
+        """Have every server write down what it has, beside its other work; returns at once."""
+        await self._servers.ask_everywhere(("BGSAVE", "SCHEDULE"))
+
+    async def conditions(self) -> list[Condition]:
+        """How each server is."""
+        return await self._servers.conditions()
 
     async def _of_all_shards(self, of: Callable[[int], Coroutine[Any, Any, T]]) -> list[T]:
         return list(await asyncio.gather(*(of(shard) for shard in range(self.shards))))

@@ -82,6 +82,9 @@ class RowOptions(CompareOptions, total=False):
     words: Sequence[str]
     """Of a text the shares of any words."""
 
+    fakes: float
+    """A share of the reports: how far fakes that have sent so many can have moved each row is told, too."""
+
 
 class EstimateOptions(RowOptions, total=False):
     """And to which population it is weighted."""
@@ -121,6 +124,7 @@ def query_of(given: Mapping[str, Any], taken: type) -> pb.Query:
             series=given.get("series", ()),
             rows=given.get("rows", 0),
             looks=_LOOKS[anytime],
+            fakes=given.get("fakes", 0.0),
             weight_by=by,
             weights=parts,
         )

@@ -57,10 +57,14 @@ def in_numbers(window: pb.Query | pb.Before, found: Dates) -> None:
     window.last_epoch, window.epochs = found.last_epoch, found.epochs
 
 
-def query_of(query: pb.Query, weighted: bool = False) -> Query:
+def query_of(query: pb.Query, weighted: bool = False, compared: bool = False) -> Query:
     """A query as the analyst takes it; a ValueError says what is wrong with it."""
     if query.weights and not weighted:
         raise ValueError("weights are for the estimates of a window, at one look")
+    if query.fakes and (query.weights or compared):
+        raise ValueError(
+            "what fakes can have done is told of estimates that are not weighted, and not of comparisons"
+        )
     return Query(
         last_epoch=query.last_epoch or None,
         epochs=query.epochs or 1,
@@ -71,6 +75,7 @@ def query_of(query: pb.Query, weighted: bool = False) -> Query:
         asked=tuple(RowId(row.series, row.key) for row in query.asked),
         series=tuple(query.series),
         looks=next((own for own, sent in LOOKS.items() if sent == query.looks), Looks.ONE),
+        fakes=query.fakes,
         doubtful=query.doubtful,
     )
 
@@ -97,6 +102,8 @@ def estimate_message(found: Answer) -> pb.Estimate:
         weighted_by=found.weighted_by,
         place=place_message(found.place),
         doubts=doubt_messages(found.doubts, seconds),
+        suspicions=_suspicion_messages(found, seconds),
+        fakes=found.fakes,
         devices=estimate.devices.value if estimate.devices else 0,
         devices_low=estimate.devices.low if estimate.devices else 0,
         devices_high=estimate.devices.high if estimate.devices else 0,
@@ -115,6 +122,13 @@ def doubt_messages(doubts: Iterable[EpochDoubt], seconds: int) -> Iterator[pb.Do
         )
 
 
+def _suspicion_messages(found: Answer, seconds: int) -> Iterator[pb.Suspicion]:
+    """The marks that fakes have left."""
+    for own in found.suspicions:
+        named = moment_of(own.epoch, seconds)
+        yield pb.Suspicion(epoch=own.epoch, text=named, what=own.what, chance=own.chance)
+
+
 def place_message(place: Place) -> pb.Place:
     """Where an answer stands among those of other versions."""
     return pb.Place(title=place.title, since_version=place.since, earlier=place.earlier, later=place.later)
@@ -128,6 +142,8 @@ def _series_messages(found: Answer) -> Iterator[pb.Series]:
         truth = found.truth[place:until] if found.truth else [math.nan] * len(series.rows)
         every = zip(series.rows, read[place:until], consistent, truth, strict=True)
         rows = [_row_message(series, *own) for own in every]
+        for row, ends in zip(rows, found.bounds[place:until], strict=False):  # of no row, where nobody has asked
+            _bound(row, series.heading, ends)
         least = series.least
         words = "" if least is None else text(least, series.heading.measure, decimals(series.heading))
         heading = heading_message(series.heading)
@@ -160,6 +176,13 @@ def _row_message(series: Series, row: Row, read: Reading, consistent: float | No
         truth=asked,
         truth_text=words(asked),
     )
+
+
+def _bound(row: pb.EstimateRow, heading: Heading, ends: tuple[float, float]) -> None:
+    """Have a row say what it could be without fakes."""
+    row.fakes_low, row.fakes_high = ends
+    low, high = (text(end, heading.measure, decimals(heading)) for end in ends)
+    row.fakes_low_text, row.fakes_high_text = low, high
 
 
 def heading_message(heading: Heading) -> pb.Heading:

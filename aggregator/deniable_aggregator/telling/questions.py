@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 from deniable.v1 import estimate_service_pb2 as pb
@@ -90,7 +91,7 @@ class Questions:
     async def comparisons(self, asker: str, request: pb.ListComparisonsRequest) -> pb.ListComparisonsResponse:
         """By how much answers differ."""
         request = await self._both_dated(request)
-        query, before, devices = query_of(request.query), before_of(request), devices_of(request)
+        query, before, devices = query_of(request.query, compared=True), before_of(request), devices_of(request)
         about = self.analyst.catalog.collection(request.collection)
         metrics = self.analyst.metrics(about, request.metric or None)
         epochs = query.epochs + (before.epochs or query.epochs) * (before.baseline is None)
@@ -168,7 +169,8 @@ class Questions:
             check_asked(each, own.asked, own.series)
         looked, joined = times * LOOKS_TIMES[own.looks], len(self.analyst.catalog.joined(found))
         finds = not own.series or any(headings(each)[0].name in own.series for each in metrics)
-        return Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked), finds, joined)
+        price = Price(found, metrics, own.epochs, own.rows, trend, apart, looked, len(own.asked), finds, joined)
+        return replace(price, fakes=own.fakes)
 
     @contextlib.asynccontextmanager
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:

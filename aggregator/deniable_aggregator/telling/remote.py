@@ -78,7 +78,8 @@ class Reader:
         `shares` of ranges: [(2000, None), (None, 200), (200, 2000)] are what lies above 2000, what lies below 200,
         and what between both. Of a text any `words` can be asked for; `candidates` says which of many words there
         are. Where it is known how the population is made up, `weights` say so, such as {"platform": {"linux": 0.6,
-        "windows": 0.4}}, and the answers are weighted by it.
+        "windows": 0.4}}, and the answers are weighted by it. With `fakes`, such as 0.01, each row says what it could
+        be without so many of its reports, if these were made up.
         """
         query = query_of(options, EstimateOptions)
         if metric:

@@ -25,17 +25,20 @@ __all__ = ["COLUMNS", "Table", "asked_elsewhere", "doubted", "plain", "with_unit
 COLUMNS = (
     "collection", "metric", "segment", "start", "end", "series", "key", "parent", "value", "low", "high", "std_error",
     "reports", "effective_reports", "devices", "devices_low", "devices_high", "confidence", "target", "measure",
-    "unit", "consistent", "text", "low_text", "high_text", "cut", "too_few", "raw_text", "note",
+    "unit", "consistent", "text", "low_text", "high_text", "cut", "too_few", "raw_text", "fakes", "fakes_low",
+    "fakes_high", "fakes_low_text", "fakes_high_text", "note",
 )  # fmt: skip
-"""Of every table; `value`, `std_error`, `consistent` and `cut` are None where they are not known, and the numbers of
-`devices` where these are the reports; `high` is infinite where an interval has no upper end: `note` says why, and
-where a metric is answered as other versions ask it."""
+"""Of every table; `value`, `std_error`, `consistent` and `cut` are None where they are not known, the numbers of
+`devices` where these are the reports, and those of `fakes` where nobody has asked for them; `high` is infinite where
+an interval has no upper end: `note` says why, and where a metric is answered as other versions ask it."""
 
 _WHOLE = {"reports", "before_reports", "column", "counter", "count"}
 _TIMES = {"start", "end", "before_start", "before_end"}
 _NUMBERS = {
     "value", "low", "high", "std_error", "effective_reports", "devices", "devices_low", "devices_high", "confidence",
-    "consistent", "cut", "before", "after", "difference", "ratio", "ratio_low", "ratio_high", "p_value",
+    "consistent", "cut",
+    "fakes", "fakes_low", "fakes_high", "before", "after", "difference", "ratio", "ratio_low", "ratio_high",
+    "p_value",
 }  # fmt: skip
 
 
@@ -179,8 +182,21 @@ def _rows(estimate: pb.Estimate) -> Iterator[dict[str, Any]]:
             "cut": row.cut if row.HasField("cut") else None,
             "too_few": row.too_few,
             "raw_text": row.raw_text,
+            "fakes": estimate.fakes or None,
+            "fakes_low": row.fakes_low if row.HasField("fakes_low") else None,
+            "fakes_high": row.fakes_high if row.HasField("fakes_high") else None,
+            "fakes_low_text": row.fakes_low_text,
+            "fakes_high_text": row.fakes_high_text,
             "note": "; ".join(
-                filter(None, (estimate.note, asked_elsewhere(estimate.place), doubted(estimate.doubts)))
+                filter(
+                    None,
+                    (
+                        estimate.note,
+                        asked_elsewhere(estimate.place),
+                        doubted(estimate.doubts),
+                        suspected(estimate.suspicions),
+                    ),
+                )
             ),
         }
 
@@ -202,6 +218,11 @@ def doubted(doubts: Iterable[pb.Doubt]) -> str:
         how = "was removed" if own.removed else "is doubtful and left out" if own.left_out else "is doubtful"
         said.append(f"{own.text} {how}: {own.reason}")
     return "; ".join(said)
+
+
+def suspected(suspicions: Iterable[pb.Suspicion]) -> str:
+    """Which epochs of a window have marks of fakes."""
+    return "; ".join(f"{own.text} is suspicious: {own.what}" for own in suspicions)
 
 
 def with_unit(row: dict[str, Any]) -> str:

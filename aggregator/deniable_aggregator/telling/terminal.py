@@ -36,7 +36,9 @@ _DRAWING, _LINES, _EIGHTHS = 64, 6, " ▁▂▃▄▅▆▇█"
 def estimates(found: Table, *, raw: bool = False) -> str:
     """Answers as a table, each interval as a line with the value on it; below it what is to be said of them. Numbers
     are cut to what is possible, and those that are too few to tell are not told; or all as they came out, `raw`."""
-    header = ("answer", "estimate", "interval", "", "reports")
+    share = next((row["fakes"] for row in found if row["fakes"]), None)
+    besides = (f"without {100 * share:.4g}% fakes",) if share else ()
+    header = ("answer", "estimate", "interval", "", "reports", *besides)
     as_is = ({**row, "text": row["raw_text"], "cut": None, "too_few": False} for row in found)
     every = as_is if raw else found
     told = [row for row in every if (row["series"], row["measure"]) not in DRAWN]
@@ -50,7 +52,7 @@ def estimates(found: Table, *, raw: bool = False) -> str:
     notes = dict.fromkeys(f"{row['metric']}: {row['note']}" for row in found if row["note"])
     return "\n".join(
         [
-            table(header, [_estimate(row, often) for row in told], (False, True, True, False, True)),
+            table(header, [_estimate(row, often) for row in told], (False, True, True, False, True, True)),
             *notes,
             *histograms,
             *(f"from {own}" for own in windows(found)),
@@ -108,6 +110,7 @@ def _estimate(row: dict[str, Any], often: Mapping[tuple[str, str], int]) -> tupl
         f"{row['low_text']} to {row['high_text']}" if known else "–",
         bar(None if row["too_few"] else value, row["low"], row["high"], least, most) if known else "",
         f"{row['reports']:,}",
+        *((f"{row['fakes_low_text']} to {row['fakes_high_text']}",) if row["fakes"] else ()),
     )
 
 
@@ -200,7 +203,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 
     def laid(line: Sequence[str]) -> str:
-        cells = zip(line, widths, right, strict=True)
+        cells = zip(line, widths, right, strict=False)
         return "  ".join(cell.rjust(width) if end else cell.ljust(width) for cell, width, end in cells).rstrip()
 
     rule = "─" * min(sum(widths) + 2 * (len(widths) - 1), shutil.get_terminal_size((120, 24)).columns)

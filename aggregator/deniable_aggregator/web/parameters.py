@@ -224,6 +224,8 @@ INTERVALS = (
 )  # fmt: skip
 """Of every question but that for counters."""
 ROWS = (
+    Parameter("fakes", "A share of the reports: how far fakes that have sent so many can have moved each row is "
+              "told, too.", "fakes=0.01", _PART, _query("fakes", _fraction)),
     Parameter("series", "Only this series, such as shares or mean; it may be said several times.", "series=shares",
               _TEXT, lambda asked, _, value: asked.query.series.append(value), again=True),
     Parameter(QUANTILES, "Of a distribution, a quantile as its row's key; it may be said several times.",

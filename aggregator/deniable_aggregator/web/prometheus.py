@@ -51,6 +51,7 @@ REASONS = (
     "EPOCH_TOO_NEW",
     "EPOCH_TOO_OLD",
     "MALFORMED_BATCH",
+    "OTHER_COLLECTION",
     "STORE_UNAVAILABLE",
     "UNKNOWN_COLLECTION",
 )
@@ -145,6 +146,11 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
         "About how many devices have an answer, also where coins draw a part of them.",
         labels=_ABOUT,
     )
+    marks = GaugeMetricFamily(
+        "deniable_suspicions",
+        "Marks that made-up reports leave in the counters of an epoch, and honest ones hardly ever.",
+        labels=_ABOUT,
+    )
     starts = GaugeMetricFamily(
         "deniable_estimate_epoch_start_timestamp_seconds",
         "Start of the epoch that estimates are about.",
@@ -157,6 +163,7 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
         about = [catalog.title(found.collection), found.metric.name]
         reports.add_metric(about, found.estimate.reports)
         devices.add_metric(about, found.estimate.size)
+        marks.add_metric(about, len(found.suspicions))
         starts.add_metric(about, found.first_epoch * found.collection.epoch_seconds)
         if not found.estimate.reports:
             continue
@@ -176,7 +183,7 @@ def _estimates(catalog: Catalog, answers: Sequence[Answer]) -> Iterator[Metric]:
                 for family, number in ((value, row.value), *ends):
                     family.add_metric(where, number)
                 told.add_metric(where, more)
-    yield from (value, low, high, shown, told, below, reports, devices, starts)
+    yield from (value, low, high, shown, told, below, reports, devices, marks, starts)
 
 
 def _curve(found: Answer) -> Iterator[tuple[str, float]]:

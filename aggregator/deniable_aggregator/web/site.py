@@ -17,6 +17,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.serving.port import whose
 from deniable_aggregator.serving.server import Aggregator
 from deniable_aggregator.store import Store
 from deniable_aggregator.web.api import Api
@@ -86,7 +87,8 @@ class Site:
                 await web.TCPSite(runner, self._host, self._port).start()
             except OSError as error:
                 raise OSError(
-                    f"the page can not listen on {self._host}:{self._port}: --http HOST:PORT, or --http off"
+                    f"the page can not listen on {self._host}:{self._port}{whose(error)}; --http HOST:PORT has "
+                    "another, and --http off none"
                 ) from error
             self.url = f"http://{_named(self._host)}:{runner.addresses[0][1]}/"
             async with self._debug.listening() if self._debug else contextlib.nullcontext():

@@ -7,9 +7,12 @@ words:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from sqlite3 import Connection
 from typing import NamedTuple
 
+from deniable.collection import Collection
+from deniable.device import transcript
 from deniable.device.keeping import PATIENCE, Keeper
 from deniable.device.outlook import missing
 from deniable.device.state import State, health
@@ -23,7 +26,7 @@ class Verdict(NamedTuple):
     stored: bool
     """Whether nothing is missing."""
     refused: list[str]
-    """Which metrics were not answered, and why."""
+    """Which metrics were not answered, and why; of one that had been in this epoch, what became of that answer."""
     missing: list[str]
     """What else is missing, by the words of the health counts, or why it may be."""
 
@@ -31,9 +34,11 @@ class Verdict(NamedTuple):
 class Flushes:
     """What the flushes of one client know of each other."""
 
-    def __init__(self, state: State, keeper: Keeper) -> None:
+    def __init__(self, state: State, keeper: Keeper, collection: Collection, clock: Callable[[], float]) -> None:
         self._state = state
         self._keeper = keeper
+        self._collection = collection
+        self._clock = clock
         self._counted: Mapping[str, int] | None = None  # None where nobody could look
         self.offered = False
         """Whether something was recorded since the last flush, and not taken."""
@@ -52,4 +57,17 @@ class Flushes:
         offered, self.offered = self.offered, False
         otherwise = lost or ["a metric has expired" if done else "it waits"]
         whole = done and not (lost or offered or refused)
-        return Verdict(whole, [": ".join(each) for each in refused.items()], otherwise)
+        return Verdict(whole, self._told(refused) if refused else [], otherwise)
+
+    def _told(self, refused: Mapping[str, str]) -> list[str]:
+        """Why metrics were not answered. Who began without an aggregator and comes again learns that the answer which
+        waited is stored now."""
+        name, start = self._collection.name, self._collection.epoch_at(self._clock()) * self._collection.epoch_seconds
+
+        def told(connection: Connection) -> Iterator[str]:
+            for metric, why in refused.items():
+                fate = transcript.fate_of(connection, name, metric, start)
+                became = f"; that answer is {fate}, and the next epoch can have another" if fate else ""
+                yield f"{metric}: {why}{became}"
+
+        return self._state.run(lambda connection: list(told(connection)), PATIENCE)

@@ -68,8 +68,14 @@ class Sender:
         self._uploader: Uploader | None = None
         self.last_error = ""
         """Why the last try failed; empty where it did not."""
+        self._meanwhile = ""
         self.missed: deque[bytes] = deque(maxlen=self._settings.queue_limit)
         """Batches that have got a new moment, the latest ones."""
+
+    @property
+    def failure(self) -> str:
+        """Why the last try failed, and what somebody who waits may look at; empty where it did not."""
+        return ": ".join(filter(None, (self.last_error, self._meanwhile)))
 
     def send_next(self) -> bool:
         """Send the next batch that is due; False where there is none, or no longer the person's consent."""
@@ -161,6 +167,7 @@ class Sender:
 
     def _tell(self, outcome: Outcome) -> None:
         """Keep, for whoever asks, why a try has failed."""
+        self._meanwhile = outcome.meanwhile
         if outcome.counted_as.startswith("stored"):
             self.last_error = ""
             return

@@ -31,6 +31,7 @@ __all__ = [
     "conclusion",
     "entries",
     "erase_before",
+    "fate_of",
     "forget",
     "give_up",
     "mark",
@@ -149,6 +150,14 @@ def mark(connection: sqlite3.Connection, batch_id: bytes, fate: str) -> int | No
     if fate in {STORED, REFUSED}:  # the id has served its purpose
         connection.execute("UPDATE transcript SET batch_id = NULL WHERE batch_id = ?", (batch_id,))
     return None if start is None else int(start)
+
+
+def fate_of(connection: sqlite3.Connection, collection: str, metric: str, start: int) -> str | None:
+    """What became of a metric's answer about the epoch that begins then; None where there is none."""
+    about = "collection = ? AND metric = ? AND start = ?"
+    query = f"SELECT fate FROM transcript WHERE {about} ORDER BY number DESC LIMIT 1"  # noqa: S608
+    found = connection.execute(query, (collection, metric, start)).fetchone()
+    return None if found is None else str(found[0])
 
 
 def rename(connection: sqlite3.Connection, batch_id: bytes, new: bytes) -> None:

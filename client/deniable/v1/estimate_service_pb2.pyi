@@ -374,6 +374,10 @@ class EstimateRow(google.protobuf.message.Message):
     CUT_FIELD_NUMBER: builtins.int
     TOO_FEW_FIELD_NUMBER: builtins.int
     RAW_TEXT_FIELD_NUMBER: builtins.int
+    FAKES_LOW_FIELD_NUMBER: builtins.int
+    FAKES_HIGH_FIELD_NUMBER: builtins.int
+    FAKES_LOW_TEXT_FIELD_NUMBER: builtins.int
+    FAKES_HIGH_TEXT_FIELD_NUMBER: builtins.int
     key: builtins.str
     """What it is about, told from every other row of its series, in every window and segment: a value of a category,
     "yes", "mean".
@@ -412,6 +416,14 @@ class EstimateRow(google.protobuf.message.Message):
     """The interval is no shorter than that of somebody who has seen no report: nothing is known yet."""
     raw_text: builtins.str
     """The value as it came out, as people read it: noise can take it beyond what is possible."""
+    fakes_low: builtins.float
+    """Where a share of fakes was asked for: the least that the value could be without them, cut to what is possible."""
+    fakes_high: builtins.float
+    """The most that it could be without them."""
+    fakes_low_text: builtins.str
+    """The least as people read it."""
+    fakes_high_text: builtins.str
+    """The most as people read it."""
     def __init__(
         self,
         *,
@@ -431,13 +443,21 @@ class EstimateRow(google.protobuf.message.Message):
         cut: builtins.float | None = ...,
         too_few: builtins.bool = ...,
         raw_text: builtins.str = ...,
+        fakes_low: builtins.float | None = ...,
+        fakes_high: builtins.float | None = ...,
+        fakes_low_text: builtins.str = ...,
+        fakes_high_text: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "cut", b"cut", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "cut", b"cut", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "parent", b"parent", "raw_text", b"raw_text", "std_error", b"std_error", "text", b"text", "too_few", b"too_few", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_fakes_high", b"_fakes_high", "_fakes_low", b"_fakes_low", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "cut", b"cut", "fakes_high", b"fakes_high", "fakes_low", b"fakes_low", "std_error", b"std_error", "truth", b"truth", "value", b"value"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_consistent", b"_consistent", "_cut", b"_cut", "_fakes_high", b"_fakes_high", "_fakes_low", b"_fakes_low", "_std_error", b"_std_error", "_truth", b"_truth", "_value", b"_value", "consistent", b"consistent", "consistent_text", b"consistent_text", "cut", b"cut", "fakes_high", b"fakes_high", "fakes_high_text", b"fakes_high_text", "fakes_low", b"fakes_low", "fakes_low_text", b"fakes_low_text", "high", b"high", "high_text", b"high_text", "key", b"key", "low", b"low", "low_text", b"low_text", "parent", b"parent", "raw_text", b"raw_text", "std_error", b"std_error", "text", b"text", "too_few", b"too_few", "truth", b"truth", "truth_text", b"truth_text", "value", b"value"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_consistent", b"_consistent"]) -> typing.Literal["consistent"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_cut", b"_cut"]) -> typing.Literal["cut"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fakes_high", b"_fakes_high"]) -> typing.Literal["fakes_high"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_fakes_low", b"_fakes_low"]) -> typing.Literal["fakes_low"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_std_error", b"_std_error"]) -> typing.Literal["std_error"] | None: ...
     @typing.overload
@@ -530,6 +550,8 @@ class Estimate(google.protobuf.message.Message):
     DEVICES_FIELD_NUMBER: builtins.int
     DEVICES_LOW_FIELD_NUMBER: builtins.int
     DEVICES_HIGH_FIELD_NUMBER: builtins.int
+    FAKES_FIELD_NUMBER: builtins.int
+    SUSPICIONS_FIELD_NUMBER: builtins.int
     collection: builtins.str
     """Name of the collection."""
     metric: builtins.str
@@ -564,6 +586,8 @@ class Estimate(google.protobuf.message.Message):
     """Lower end of its interval."""
     devices_high: builtins.float
     """Upper end of its interval."""
+    fakes: builtins.float
+    """The share of its reports that are taken to be of fakes; 0 where nobody has asked."""
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """The segment's values that the answer is about, by segment name; without any it is about all."""
@@ -587,6 +611,10 @@ class Estimate(google.protobuf.message.Message):
     @property
     def doubts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Doubt]:
         """Epochs of the window that the operator does not trust."""
+
+    @property
+    def suspicions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Suspicion]:
+        """What of its counters honest devices would hardly add up to: of the last epochs of the window."""
 
     def __init__(
         self,
@@ -612,11 +640,43 @@ class Estimate(google.protobuf.message.Message):
         devices: builtins.float = ...,
         devices_low: builtins.float = ...,
         devices_high: builtins.float = ...,
+        fakes: builtins.float = ...,
+        suspicions: collections.abc.Iterable[global___Suspicion] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["end_time", b"end_time", "place", b"place", "start_time", b"start_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "devices", b"devices", "devices_high", b"devices_high", "devices_low", b"devices_low", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["collection", b"collection", "confidence", b"confidence", "devices", b"devices", "devices_high", b"devices_high", "devices_low", b"devices_low", "doubts", b"doubts", "effective_reports", b"effective_reports", "end_time", b"end_time", "fakes", b"fakes", "first_epoch", b"first_epoch", "kind", b"kind", "last_epoch", b"last_epoch", "looks", b"looks", "metric", b"metric", "note", b"note", "place", b"place", "reports", b"reports", "segment", b"segment", "series", b"series", "start_time", b"start_time", "suspicions", b"suspicions", "target", b"target", "weighted_by", b"weighted_by"]) -> None: ...
 
 global___Estimate = Estimate
+
+@typing.final
+class Suspicion(google.protobuf.message.Message):
+    """One mark that fakes have left in the counters of an epoch."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    EPOCH_FIELD_NUMBER: builtins.int
+    TEXT_FIELD_NUMBER: builtins.int
+    WHAT_FIELD_NUMBER: builtins.int
+    CHANCE_FIELD_NUMBER: builtins.int
+    epoch: builtins.int
+    """Which."""
+    text: builtins.str
+    """The same as questions name it: its day, or its hour."""
+    what: builtins.str
+    """What it is, in words."""
+    chance: builtins.float
+    """How often an epoch without fakes has a mark like this one or a stronger one, whatever the devices answer: at most."""
+    def __init__(
+        self,
+        *,
+        epoch: builtins.int = ...,
+        text: builtins.str = ...,
+        what: builtins.str = ...,
+        chance: builtins.float = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["chance", b"chance", "epoch", b"epoch", "text", b"text", "what", b"what"]) -> None: ...
+
+global___Suspicion = Suspicion
 
 @typing.final
 class Doubt(google.protobuf.message.Message):
@@ -757,6 +817,7 @@ class Query(google.protobuf.message.Message):
     TO_FIELD_NUMBER: builtins.int
     LAST_FIELD_NUMBER: builtins.int
     DOUBTFUL_FIELD_NUMBER: builtins.int
+    FAKES_FIELD_NUMBER: builtins.int
     last_epoch: builtins.int
     """Last epoch of the window; 0: the newest that is well under way, with at least half as many batches as any other
     of the last weeks.
@@ -781,6 +842,10 @@ class Query(google.protobuf.message.Message):
     """In place of epochs: how long the window is, such as "7d", "12h", "2w", or a number of epochs."""
     doubtful: builtins.bool
     """Epochs that are doubtful count, too."""
+    fakes: builtins.float
+    """A share of the reports, such as 0.01: estimates say how far fakes that have sent so many can have moved each row.
+    0: they do not.
+    """
     @property
     def segment(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
         """Values of segments, by name; segments that are not named are added up."""
@@ -816,8 +881,9 @@ class Query(google.protobuf.message.Message):
         to: builtins.str = ...,
         last: builtins.str = ...,
         doubtful: builtins.bool = ...,
+        fakes: builtins.float = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "doubtful", b"doubtful", "epochs", b"epochs", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "to", b"to", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["asked", b"asked", "confidence", b"confidence", "doubtful", b"doubtful", "epochs", b"epochs", "fakes", b"fakes", "from", b"from", "last", b"last", "last_epoch", b"last_epoch", "looks", b"looks", "rows", b"rows", "segment", b"segment", "series", b"series", "target", b"target", "to", b"to", "weight_by", b"weight_by", "weights", b"weights"]) -> None: ...
 
 global___Query = Query
 

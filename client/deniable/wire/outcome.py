@@ -40,6 +40,8 @@ class Outcome:
     """For a kept batch: how long the server asks to wait; None: as the backoff says."""
     advice: str = ""
     """For the log, once: what a person can do."""
+    meanwhile: str = ""
+    """For who waits for it: what to look at, where it may pass by itself."""
     unstored: bool = False
     """For a kept batch: whether it is certain that it was not stored."""
 
@@ -63,7 +65,12 @@ _MADE_UP = {"PERMISSION_DENIED", "RESOURCE_EXHAUSTED"}
 _DETAILS = "grpc-status-details-bin"
 _NOT_CONNECTED = ("failed to connect to all addresses; last error", "errors resolving", "DNS resolution failed")
 """How gRPC says that a call never left; by any other words it may have."""
-UNREACHABLE = Outcome(True, "unreachable")
+UNREACHABLE = Outcome(
+    True,
+    "unreachable",
+    meanwhile="is an aggregator there (`deniable serve`)? The answer is kept, and leaves with the next flush or by "
+    "itself",
+)
 NOT_TAKEN = Outcome(True, "not taken")
 
 

@@ -277,3 +277,26 @@ def test_a_path_instead_of_a_collection_says_what_to_do(path: Any) -> None:
     """Load it."""
     with pytest.raises(TypeError, match=r"deniable\.Collection\.load\('metrics\.toml'\)"):
         Client(path)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["it only flushes", "it records again"])
+def test_who_began_without_an_aggregator_is_told_what_to_do_and_comes_again(
+    again: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody listens when the program runs first: it says so, and what to look at. Run again with somebody there, its
+    next flush sends the answer that waited; what is recorded meanwhile is not stored, but that answer is."""
+    settings = Settings(clock=Clock())
+    nowhere = dead()
+    with client(tmp_path / "device.db", settings, endpoint=nowhere) as device:
+        device.record("dark", True)
+        assert not device.flush(1.0)
+        assert device.status().waiting == 1
+    assert f"{nowhere}: unreachable: is an aggregator there (`deniable serve`)?" in caplog.text
+    assert "the next flush" in caplog.text
+    caplog.clear()
+    with answering() as endpoint, client(tmp_path / "device.db", settings, endpoint=endpoint.address) as device:
+        if again:
+            device.record("dark", True)
+        assert device.flush(PATIENCE) is not again
+        assert len(endpoint.requests) == 1
+    assert ("dark has been answered for this time already; that answer is stored" in caplog.text) is again

@@ -175,3 +175,21 @@ def test_every_chart_is_drawn_and_has_its_table(page: Page) -> None:
         assert len(chart.get_attribute("aria-label") or "") > 10
         section = chart.locator("xpath=ancestor::section[1]")
         expect(section.locator("table").first).to_be_visible()
+
+
+def test_made_up_reports_are_a_choice_that_draws_a_band(page: Page, aggregator: Running) -> None:
+    """The table says what an answer would be without them, a sentence says so, and the address keeps it."""
+    shown(page, "/c/editor/browser")
+    answer = page.locator("section[aria-labelledby=answer-head]")
+    expect(answer.locator("thead")).not_to_contain_text("fakes")
+    page.get_by_label("Made-up reports").select_option("0.05")
+    expect(answer.locator("thead")).to_contain_text("without 5% fakes")
+    expect(answer).to_contain_text("without up to 5% of its reports, if these were made up")
+    with Reader(aggregator.endpoint) as reader:
+        rows = reader.estimates("browser", fakes=0.05)
+    told = [f"{row['fakes_low_text']} to {row['fakes_high_text']}" for row in rows]
+    cells = answer.locator("tbody tr").all_inner_texts()
+    assert [re.split(r"\t", line)[3] for line in cells] == told
+    assert "fakes=0.05" in page.url
+    page.reload()
+    expect(answer.locator("thead")).to_contain_text("without 5% fakes")

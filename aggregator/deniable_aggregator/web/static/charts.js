@@ -84,7 +84,7 @@ const plain = (text) => text?.replace(/[&<>]/g, (sign) => `&${{ "&": "amp", "<":
 // `key` tells a chart from every other on the page.
 
 // Lines with a dot: one row a label, each an interval with its value on it, on bars where these make sense.
-// rows: [{label, value, low, high, hover, truth, truthHover, marked}]; an interval without ends is not drawn, and what is
+// rows: [{label, value, low, high, fakesLow, fakesHigh, hover, truth, truthHover, marked}]; an interval without ends is not drawn, and what is
 // marked is called new. A line goes across all of them: {at, words}.
 export function bars(key, label, told, measure, { filled = true, line } = {}) {
   const height = 46 + told.length * 34;
@@ -100,6 +100,11 @@ export function bars(key, label, told, measure, { filled = true, line } = {}) {
     const traces = [];
     if (filled) {
       traces.push({ type: "bar", orientation: "h", x: rows.map((row) => row.value), y: names, marker: { color: colour("fill") }, hoverinfo: "skip", width: 0.62 });
+    }
+    const bounded = rows.filter((row) => Number.isFinite(row.fakesLow) && Number.isFinite(row.fakesHigh));
+    if (bounded.length) {
+      const [x, y] = [bounded.flatMap((row) => [row.fakesLow, row.fakesHigh, null]), bounded.flatMap((row) => [row.label, row.label, null])];
+      traces.push({ type: "scatter", mode: "lines", x, y, line: { color: colour("mark"), width: 16 }, opacity: 0.25, hoverinfo: "skip" });
     }
     traces.push(
       { type: "scatter", mode: "lines+markers", ...ends, line: { color: colour("mark"), width: 2.5 }, marker: { symbol: "line-ns", size: 12, color: colour("mark"), line: { color: colour("mark"), width: 2.5 } }, hoverinfo: "skip" },

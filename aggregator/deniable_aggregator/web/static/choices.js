@@ -4,15 +4,19 @@ import { epochDay, epochName, epochWord } from "./time.js";
 
 const WINDOWS = [1, 7, 30, 90];
 const CONFIDENCES = ["0.9", "0.95", "0.99"];
+const FAKES = ["0.01", "0.02", "0.05", "0.1"];
 
 export class Choices {
   #collection;
   #changed;
   #newest;
+  #alone;
   element = h("form", { class: "choices", "aria-label": "What is shown" });
 
-  constructor(collection, changed) {
+  // Of a metric's page, which alone says what fakes can do.
+  constructor(collection, changed, { alone = false } = {}) {
     this.#collection = collection;
+    this.#alone = alone;
     this.#changed = changed;
     this.element.addEventListener("submit", (event) => event.preventDefault());
     this.#show();
@@ -37,6 +41,7 @@ export class Choices {
     // Who says where a window begins can mean days that are not well under way, with which no other window ends by itself.
     if (given.has("from") && !given.has("to")) given.set("to", epochDay(estimate.lastEpoch, this.#collection.epochSeconds));
     given.delete("from");
+    given.delete("fakes");
     given.set("last", Math.max(estimate.lastEpoch - estimate.firstEpoch + 1, epochs));
     for (const [name, value] of Object.entries(more)) given.set(name, value);
     return given.toString();
@@ -54,7 +59,7 @@ export class Choices {
     const all = new URLSearchParams(location.search);
     const number = all.get("last_epoch");
     if (number && !all.has("to")) all.set("to", epochDay(Number(number), this.#collection.epochSeconds) ?? number);
-    const known = new Set(["from", "to", "last", "doubtful", "confidence", "anytime", "target", ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
+    const known = new Set(["from", "to", "last", "doubtful", "confidence", "anytime", "target", ...(this.#alone ? ["fakes"] : []), ...this.#collection.segments.map((own) => `segment.${own.name}`)]);
     return new URLSearchParams([...all].filter(([name, value]) => known.has(name) && value !== ""));
   }
 
@@ -93,7 +98,15 @@ export class Choices {
       this.#select("confidence", "Confidence", CONFIDENCES.map((value) => [value === "0.95" ? "" : value, `${Number(value) * 100}%`])),
       this.#select("anytime", "Intervals hold", [["", "at one look"], ["any", "at a year of looks"], ["growing", "at all looks at growing windows"]]),
       this.#select("target", "Intervals are about", [["", "the population"], ["reporting", "devices that reported"]]),
+      this.#alone ? this.#fakes() : null,
     );
+  }
+
+  // Any share can be in the address.
+  #fakes() {
+    const now = this.#given().get("fakes");
+    const shares = now && !FAKES.includes(now) ? [...FAKES, now] : FAKES;
+    return this.#select("fakes", "Made-up reports", [["", "are not thought of"], ...shares.map((value) => [value, `up to ${Number((100 * value).toPrecision(3))}%`])]);
   }
 
   // A day with which the window begins; of a collection of hours, its first one.

@@ -7,6 +7,7 @@ import { epochName } from "./time.js";
 
 const REASONS = {
   MALFORMED_BATCH: "not a batch as the collection describes it",
+  OTHER_COLLECTION: "with a token that is not good for their collection",
   UNKNOWN_COLLECTION: "of a collection that this aggregator does not know",
   EPOCH_TOO_OLD: "of an epoch that is no longer accepted",
   EPOCH_TOO_NEW: "of an epoch that has not begun: the device's clock may be off",

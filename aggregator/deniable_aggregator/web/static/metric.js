@@ -9,7 +9,7 @@ import { Live } from "./live.js";
 import { again, isShare, rowsOf } from "./rows.js";
 import { epochName, epochStart, epochWord, windowName } from "./time.js";
 import { besides, fits, follows, most, news, viewOf } from "./views.js";
-import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, told, tooFew } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, newTag, noneNotice, openNotice, percentOf, reading, reportsLine, suspicionNotice, told, tooFew } from "./words.js";
 
 const MOST_ROWS = 50;
 const LEAST_TREND = 30;
@@ -18,7 +18,7 @@ export function metricPage(collection, title, info, main) {
   const path = `collections/${title}/estimates/${info.name}`;
   const seconds = collection.epochSeconds;
   const live = new Live(refresh);
-  const choices = new Choices(collection, () => live.now());
+  const choices = new Choices(collection, () => live.now(), { alone: true });
   const answer = h("section", { class: "panel", "aria-labelledby": "answer-head" }, h("div", { class: "wait" }));
   const trend = h("section", { class: "panel", "aria-labelledby": "trend-head", hidden: true });
   const segments = h("div", { class: "two" });
@@ -38,15 +38,16 @@ export function metricPage(collection, title, info, main) {
 
   async function refresh() {
     const asked = choices.parameters({ rows: most(info) ?? MOST_ROWS });
+    const others = asked.replace(/&?fakes=[^&]*/, ""); // told of the answer alone
     const series = follows(info) ? { series: follows(info) } : {};
     const now = await ask(`${path}?${asked}`);
     const { estimate } = now.content;
     const over = choices.over(estimate, LEAST_TREND, { rows: MOST_ROWS, ...series });
     const found = besides(info) ? `&${new URLSearchParams(besides(info)(estimate))}` : "";
     const [difference, epochs, ...sides] = await Promise.all([
-      news(info) ? compared(title, asked, info.name) : { content: { comparisons: [] }, changed: false },
+      news(info) ? compared(title, others, info.name) : { content: { comparisons: [] }, changed: false },
       ask(`${path}/epochs?${over}${found}`),
-      ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${asked}${found}`)),
+      ...openSegments().map((own) => ask(`${path}/segments/${own.name}?${others}${found}`)),
     ]);
     const changed = [now, difference, epochs, ...sides].some((each) => each.changed) || drawn !== asked;
     if (!changed) return;
@@ -74,13 +75,15 @@ export function metricPage(collection, title, info, main) {
     const cut = estimate.series.filter((series) => series.rowCount > series.rows.length);
     const head = h("h2", { id: "answer-head" }, windowName(estimate, seconds));
     if (!hasReports(estimate)) return swap(answer, head, doubtNotice(estimate), emptyNotice("Nothing has come for this window and these segments."));
-    const about = `${reportsLine(estimate)}. Intervals of ${percentOf(estimate.confidence)} about ${estimate.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}.`;
+    const fakes = estimate.fakes ? ` Where an answer would be without up to ${percentOf(estimate.fakes)} of its reports, if these were made up, is in the table, and as a light band on bars.` : "";
+    const about = `${reportsLine(estimate)}. Intervals of ${percentOf(estimate.confidence)} about ${estimate.target === "TARGET_REPORTING" ? "the devices that reported" : "the population"}.${fakes}`;
     return swap(
       answer,
       h("div", { class: "panel-head" }, head, hasFitted ? viewSwitch(estimate) : null),
       askedSince(info),
       h("p", { class: "about" }, about, fitted ? ` Consistent: ${constraints(estimate, info)}. The intervals belong to the raw estimates and are not shown.` : ""),
       doubtNotice(estimate),
+      suspicionNotice(estimate),
       tooFew(estimate) ? fewNotice(estimate) : null,
       estimate.series[0].rows.length ? null : noneNotice(),
       estimate.note ? openNotice(estimate) : null,
@@ -192,11 +195,13 @@ function answerTables(estimate, truth, fresh) {
 
 function answerTable(estimate, every, truth, fresh) {
   const fits = every.some((row) => row.consistent !== undefined);
-  const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
+  const bounded = every.some((row) => row.fakesLowText);
+  const header = ["answer", "estimate", `${percentOf(estimate.confidence)} interval`, ...(bounded ? [`without ${percentOf(estimate.fakes)} fakes`] : []), ...(fits ? ["consistent"] : []), ...(truth ? ["truth", "holds it"] : [])];
   const rows = every.map((row) => [
     fresh.has(row.key) ? [row.key, newTag()] : row.key,
     told(row),
     row.lowText ? `${row.lowText} to ${row.highText}` : "–",
+    ...(bounded ? [row.fakesLowText ? `${row.fakesLowText} to ${row.fakesHighText}` : "–"] : []),
     ...(fits ? [row.consistentText || "–"] : []),
     ...(truth ? [row.truthText || "–", row.truth === undefined ? "–" : row.low <= row.truth && row.truth <= row.high ? "✓ yes" : "✕ no"] : []),
   ]);

@@ -9,7 +9,7 @@ import { Live } from "./live.js";
 import { rowsOf } from "./rows.js";
 import { epochStart, epochWord, windowName } from "./time.js";
 import { viewOf } from "./views.js";
-import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, percentOf, reportsLine, tooFew } from "./words.js";
+import { askedSince, doubtNotice, emptyNotice, fewNotice, hasReports, percentOf, reportsLine, suspicionNotice, tooFew } from "./words.js";
 
 const SOON = 30 * 86_400_000;
 const CHANGES = 5; // of each answer: a card marks as many new words
@@ -71,6 +71,7 @@ function card(estimate, trend, info, collection, link, found, fresh) {
     h("p", { class: "asked" }, info.description),
     askedSince(info),
     doubtNotice(estimate),
+    suspicionNotice(estimate),
     ...body(estimate, info, fresh),
     found,
     ...line(estimate.metric, trend, collection),

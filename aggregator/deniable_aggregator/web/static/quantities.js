@@ -45,6 +45,8 @@ export const quantities = {
         value: row.value,
         low: row.low,
         high: row.high,
+        fakesLow: row.fakesLow,
+        fakesHigh: row.fakesHigh,
         hover: `${row.key}: ${reading(row, estimate)}`,
         truth: row.truth,
         truthHover: `${row.key}: truth ${row.truthText}`,

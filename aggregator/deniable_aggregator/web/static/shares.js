@@ -45,6 +45,8 @@ export function drawn(rows, estimate, fitted, what, { line, fresh } = {}) {
     value: fitted ? row.consistent : row.value,
     low: fitted ? undefined : row.low,
     high: fitted ? undefined : row.high,
+    fakesLow: fitted ? undefined : row.fakesLow,
+    fakesHigh: fitted ? undefined : row.fakesHigh,
     hover: fitted ? `${row.key}: ${row.consistentText}` : `${row.key}: ${reading(row, estimate)}`,
     truth: row.truth,
     truthHover: `${row.key}: truth ${row.truthText}`,

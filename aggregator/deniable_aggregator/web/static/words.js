@@ -41,6 +41,14 @@ export function doubtNotice({ doubts }) {
   return h("p", { class: "notice" }, h("strong", {}, "Not trusted. "), doubts.map((own) => `${own.text} ${how(own)}: ${own.reason}.`).join(" "));
 }
 
+// What honest devices would hardly add up to, of each epoch that has such marks.
+export function suspicionNotice({ suspicions }) {
+  if (!suspicions.length) return null;
+  const said = suspicions.map((own) => `${own.text}: ${own.what}.`).join(" ");
+  const rare = " Honest devices come to this in less than one epoch of ten thousand, whatever they answer: some reports may be made up.";
+  return h("p", { class: "notice" }, h("strong", {}, "Suspicious. "), said, rare);
+}
+
 // Of a word that nobody has listed, found for the first time.
 export const newTag = () => h("span", { class: "tag new", title: "Found, and not in the window before; its share has grown by more than noise explains" }, "new");
 

@@ -1,0 +1,80 @@
+"""Looks at the addresses that are to be listened on: whether they are free, and who can reach them."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import grpc
+
+from deniable.wire.credentials import is_loopback
+from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
+from deniable_aggregator.doctor.reaching import health_of, page_of
+from deniable_aggregator.serving.port import reserved
+
+__all__ = ["CHECKS"]
+
+_SECONDS = 5.0
+
+
+async def _is_free(subject: Subject) -> AsyncIterator[Wrong]:
+    """The port is free, or an aggregator's."""
+    listen = subject.settings.listen
+    try:
+        reserved(listen).close()
+    except OSError as error:
+        if not await asyncio.to_thread(_is_ours, _here(listen), subject.settings.access.certificate):
+            yield f"{error}, and it is no such aggregator", "end what has taken the port, or --listen on another one"
+
+
+async def _page_is_free(subject: Subject) -> AsyncIterator[Wrong]:
+    """The page's port is free, or a page's."""
+    if subject.page is None:
+        raise CannotLook
+    try:
+        reserved(subject.page).close()
+    except OSError as error:
+        try:
+            await asyncio.to_thread(page_of, _here(subject.page))
+        except CannotLook:
+            yield f"{error}, and no page answers there", "end what has taken the port, or --http on another one"
+
+
+async def _is_private(subject: Subject) -> AsyncIterator[Wrong]:
+    """Nothing is told in the clear beyond this machine."""
+    listen, access = subject.settings.listen, subject.settings.access
+    if access.certificate is None and not is_loopback(listen):
+        yield (
+            f"{listen} is for other machines, and in the clear: tokens and segments can be read on the way",
+            "--tls-cert and --tls-key, or listen on 127.0.0.1 behind what speaks TLS",
+        )
+    if subject.page is not None and not is_loopback(subject.page):
+        yield (
+            f"the page at {subject.page} can be reached from other machines, in the clear",
+            "--http 127.0.0.1:8471, behind what speaks TLS and knows who may look",
+        )
+
+
+def _is_ours(address: str, certificate: Path | None) -> bool:
+    """Whether what answers there shows our certificate; without one, whether it is an aggregator."""
+    host, _, port = address.rpartition(":")
+    try:
+        if certificate is None:
+            health_of(address, None)
+            return True
+        shown = ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=_SECONDS)
+        return "".join(shown.split()) in "".join(certificate.read_text().split())
+    except (grpc.RpcError, OSError, ValueError):
+        return False
+
+
+def _here(listen: str) -> str:
+    """Where this machine reaches what listens there."""
+    host, _, port = listen.rpartition(":")
+    everywhere = host.strip("[]") in {"", "::", "0.0.0.0"}  # noqa: S104 - it is looked for, not bound to
+    return f"127.0.0.1:{port}" if everywhere else listen
+
+
+CHECKS = (Check("port", _is_free), Check("page's port", _page_is_free), Check("who can reach it", _is_private))
