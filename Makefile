@@ -28,11 +28,12 @@ DEPLOY_READY := $(DEPLOY_VENV)/.ready
 DEVICES ?= 10000
 SEED ?= 1
 JOBS ?= 3
-SLOW := test_client test_client_file test_client_sending test_testing device/test_consent device/test_transcript wire/test_upload
+SLOW := $(addprefix client/,test_client test_client_file test_client_sending test_testing device/test_consent) \
+  $(addprefix client/,device/test_transcript wire/test_upload) mechanisms/test_adding
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
-  $(addprefix --ignore=tests/client/,$(addsuffix .py,$(SLOW)))
-TOOLS := chromium prometheus promtool redis-server h2load nginx openssl systemd-analyze
-PACKAGES := chromium prometheus redis-server nghttp2-client nginx-light openssl systemd
+  $(addprefix --ignore=tests/,$(addsuffix .py,$(SLOW)))
+TOOLS := chromium-headless-shell prometheus promtool redis-server h2load nginx openssl systemd-analyze
+PACKAGES := chromium-headless-shell prometheus redis-server nghttp2-client nginx-light openssl systemd
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help

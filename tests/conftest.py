@@ -35,13 +35,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A file's tests stay together, so that what they share is made once."""
+    """A file's tests stay together, and the files of a folder that share more: what they share is made once."""
     if (seed := config.getoption("--shuffled")) is None:
         return
     order = random.Random(seed)
-    rank = {path: order.random() for path in sorted({item.path for item in items})}
+    paths = sorted({item.path for item in items})
+    folders = {path: path.parent if (path.parent / "conftest.py").exists() else path for path in paths}
+    places = {each: order.random() for each in dict.fromkeys([*folders.values(), *paths])}
     order.shuffle(items)
-    items.sort(key=lambda item: rank[item.path])
+    items.sort(key=lambda item: (places[folders[item.path]], places[item.path]))
 
 
 def pytest_collection_finish() -> None:

@@ -36,8 +36,8 @@ from deniable_aggregator.estimators import Frequencies, OneBit, Target, frequenc
 from deniable_aggregator.planning import twins
 
 __all__ = [
-    "CONFIDENCE", "DEVIATION", "PLAIN", "Measured", "alone", "exactly", "jointly", "linear", "sampled", "true_rows",
-    "widths",
+    "CONFIDENCE", "DEVIATION", "PLAIN", "Measured", "alone", "decided", "exactly", "jointly", "linear", "sampled",
+    "true_rows", "widths",
 ]  # fmt: skip
 
 CONFIDENCE = 0.95
@@ -66,6 +66,11 @@ class Measured(NamedTuple):
     width: float
     rough: bool = False
     """Whether the interval is of whole buckets: then it holds more often, and is wider."""
+
+
+def decided(metric: Metric) -> bool:
+    """Whether one count decides each of its rows."""
+    return _counted(metric) is not None
 
 
 def exactly(case: Case, reports: int) -> list[Measured] | None:

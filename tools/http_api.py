@@ -37,8 +37,10 @@ curl 'http://localhost:8471/api/v1/collections/editor/estimates/dark_mode?last=7
 - A collection goes by its name, its digest, or both as its `title` has them.
 - Every answer has an ETag. Who sends it back as `If-None-Match` gets 304 while nothing has changed, which costs next
   to nothing.
-- Who may ask is who can reach the address: the page and the API have no password of their own. On a loopback
-  address, which is the default, they answer to this machine's names alone.
+- Who may ask is who can reach the address, unless `deniable serve` has `--tokens`: then who has a token that reads,
+  and says so with every question (`Authorization: Bearer TOKEN`), or has logged in at the page. A token for some
+  collections is shown those, and not health or metrics, which are about all. On a loopback address, which is the
+  default, only this machine's names are answered.
 
 ## What is answered
 """

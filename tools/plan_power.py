@@ -44,7 +44,10 @@ ROWS = {
     "number": RowId("mean", "mean"), "number, one bit": RowId("mean", "mean"),
     "number, Laplace": RowId("mean", "mean"), "count": RowId("mean", "mean"),
     "distribution of 4": RowId("curve", "2"), "tree of 5": RowId("shares", "a/x"),
-    "4 flags": RowId("shares", "a"), "set of 2 out of 8": RowId("shares", "b"),
+    "4 flags": RowId("shares", "a"), "4 flags, one drawn": RowId("shares", "a"),
+    "set of 2 out of 8": RowId("shares", "b"), "ordinal of 7": RowId("mean rank", "mean rank"),
+    "joint of 2 by 3": RowId("table", "a / b"), "text, any word": RowId("too long", "too long"),
+    "vector, l2": RowId("means", "0"), "vector, l1": RowId("means", "0"), "vector, codewords": RowId("means", "0"),
 }  # fmt: skip
 """The row of each that is looked at."""
 

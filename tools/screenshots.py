@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "images"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FILLED_SECONDS = 60
 
 
@@ -42,7 +43,7 @@ SHOTS = (
 
 def main() -> int:
     """Run the demo, wait until its earlier days have reported, take the pictures."""
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         print("no chromium: make system-tools", file=sys.stderr)
         return 2

@@ -27,9 +27,9 @@ class Caller(Protocol):
 
 
 class Reader:
-    """A caller that has been let in somewhere else, to read these collections."""
+    """A caller that has been let in somewhere else, to read these collections; None: all of them."""
 
-    def __init__(self, names: frozenset[str]) -> None:
+    def __init__(self, names: frozenset[str] | None) -> None:
         self._names = names
 
     def named(self, scope: str) -> frozenset[str] | None:

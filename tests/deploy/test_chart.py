@@ -32,6 +32,8 @@ ALL = (
     "serviceMonitor.enabled=true,rules.enabled=true,ingest.autoscaling.waitingBatches=2000",
     "--set",
     "tls.secret=own-tls,tokens.secret=own-tokens,store.shards=3,settings.keep={90d}",
+    "--set",
+    "serviceMonitor.token.secret=own-reader",
 )
 ANSWERS = {"dark_mode": True, "crashed": False, "session_minutes": 40.0, "browser": "firefox"}
 VERSIONS = ("1.27", "1.37")
@@ -261,3 +263,13 @@ def mount(directory: Path, data: Mapping[str, str], version: str) -> None:
     for name in data:
         if not (directory / name).is_symlink():
             (directory / name).symlink_to(f"..data/{name}")
+
+
+def test_prometheus_shows_a_token_where_one_is_asked_for() -> None:
+    """Aggregators with tokens tell their metrics to who has one."""
+    for words, said in (
+        (ALL, {"credentials": {"name": "own-reader", "key": "token"}}),
+        ((*GIVEN, "--set", "serviceMonitor.enabled=true"), None),
+    ):
+        (monitor,) = of(rendered(*words), "ServiceMonitor")
+        assert monitor["spec"]["endpoints"][0].get("authorization") == said

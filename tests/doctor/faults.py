@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import re
 import socket
@@ -73,6 +74,10 @@ class Deployment:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.subject.page = f"127.0.0.1:{free.getsockname()[1]}"
+        reading = self.room / "reading"
+        reading.write_text("reads all\n")
+        self.tokens.write_text(f"{TOKEN}read {hashlib.sha256(b'reads all').hexdigest()}\n")
+        self.subject.token_file = reading
         given = self.leaving.enter_context(
             serving(self.room / "data", self.collection.parent, "--http", self.subject.page, "--tokens", self.tokens)
         )
@@ -182,6 +187,7 @@ def a_taken_page(own: Deployment) -> None:
 
 def a_page_for_all(own: Deployment) -> None:
     own.subject.page = "0.0.0.0:0"
+    own.told(access=Access(own.certificate, own.key))
 
 
 def in_the_clear(own: Deployment) -> None:

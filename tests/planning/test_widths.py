@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +14,11 @@ from tools.width_accuracy import fleet_of, off
 
 from deniable import Collection
 from deniable.kinds import KINDS
-from deniable_aggregator.answers import Measure, Target, answer, truth
+from deniable_aggregator.answers import Measure, RowId, Target, answer, headings, truth
 from deniable_aggregator.estimators import frequencies
 from deniable_aggregator.planning.simulate import symbols
 from deniable_aggregator.planning.start import QUESTIONS, start
-from deniable_aggregator.planning.widths import MOST, half_of, looked_at, widths
+from deniable_aggregator.planning.widths import MOST, Width, _averaged, half_of, looked_at, widths
 from support.asked import asked
 
 CASES = {str(case): case for case in cases("1")}
@@ -58,12 +59,13 @@ def test_a_word_is_as_certain_as_all_devices_make_it() -> None:
 
 def test_a_half_that_is_nearly_always_the_same_is_not_taken_for_certain() -> None:
     """The ends of a quantile of four buckets are whole buckets: one bucket nine times in ten, and else two. Of a
-    thousand fleets (`tools.width_accuracy`) p10 and p90 have 0.54 on average, and of eight each 0.5."""
+    thousand fleets (`tools.width_accuracy`) p10 and p90 have 0.54 on average, and of eight each 0.5. Of p99 one in a
+    thousand is wider."""
     (case,) = [case for name, case in CASES.items() if name == "distribution of 4, uniform"]
     found = {own.where.key: own.half for own in widths(case.metric, 1_000, fleet_of(case))}
     assert 0.5 < found["p10"] < 0.6
     assert 0.5 < found["p90"] < 0.6
-    assert found["p99"] == 0.5
+    assert 0.5 <= found["p99"] < 0.505
 
 
 def test_totals_grow_with_the_devices_and_means_are_told_in_their_unit() -> None:
@@ -131,3 +133,20 @@ def test_rows_are_those_of_the_answer() -> None:
     metric = asked("ordinal", 'values = ["low", "middle", "high"]\nepsilon = 1')
     told = answer(metric, [np.full(3, 300)])
     assert [own.where for own in widths(metric, 1_000)] == list(told.ids)
+
+
+def test_what_is_drawn_is_drawn_often_enough() -> None:
+    """Of halves that vary by a tenth, 400 tell the mean to half a hundredth: looked at now and then, no fewer
+    than 300, and no more than 700. They ended at a hundredth, and an ordinal's share was told as 3.1% too wide."""
+    generator, drawn = np.random.default_rng(7), 0
+    (heading,) = headings(asked("boolean", "epsilon = 1"))
+
+    def halves() -> Iterator[list[Width]]:
+        nonlocal drawn
+        while True:
+            drawn += 1
+            yield [Width(RowId("shares", "yes"), heading, float(generator.normal(1, 0.1)), 2.0)]
+
+    (found,) = _averaged(halves(), 10_000)
+    assert 300 <= drawn <= 700
+    assert abs(found.half - 1) <= 5 * 0.005

@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 import pytest
-from tools.coverage import DEVIATION, Measured, alone, exactly, jointly, linear, sampled, true_rows, widths
+from tools.coverage import DEVIATION, Measured, alone, decided, exactly, jointly, linear, sampled, true_rows, widths
 from tools.fleets import Case, Fleet, cases
 from tools.samples import drawn, endless
 
@@ -47,11 +47,6 @@ def pairs(epsilon: str) -> list[Pair]:
     return [*zip(every[::2], every[1::2], strict=True), *own]
 
 
-def counted(pair: Pair) -> bool:
-    """Whether one count decides a row."""
-    return exactly(pair[0], 4) is not None
-
-
 def label(pair: Pair) -> str:
     """The metric, in the words of a test's name."""
     return f"{pair[0].name}, {pair[0].metric.epsilon}"
@@ -61,8 +56,8 @@ PAGE = {case.name for case in CASES["1"]}
 PAIRS = {epsilon: pairs(epsilon) for epsilon in EPSILONS}
 EVERY = [pair for own in PAIRS.values() for pair in own]
 AT_ONE = PAIRS["1"]
-COUNTED = [pair for pair in EVERY if counted(pair)]
-DRAWN = [pair for pair in EVERY if not counted(pair)]
+COUNTED = [pair for pair in EVERY if decided(pair[0].metric)]
+DRAWN = [pair for pair in EVERY if not decided(pair[0].metric)]
 
 
 def slack(samples: int, rate: float) -> float:
@@ -149,7 +144,7 @@ def is_vector(pair: Pair) -> bool:
     [
         (pair, reports)
         for pair in AT_ONE
-        if not counted(pair)
+        if not decided(pair[0].metric)
         for reports in (REPORTS[0], REPORTS[1 if is_vector(pair) else 2])
     ],
     ids=lambda each: label(each) if isinstance(each, tuple) else str(each),
@@ -195,7 +190,9 @@ def test_other_rows_hold_in_many_samples(pair: Pair, reports: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [case for pair in AT_ONE if counted(pair) and "text" not in pair[0].name for case in pair], ids=str
+    "case",
+    [case for pair in AT_ONE if decided(pair[0].metric) and "text" not in pair[0].name for case in pair],
+    ids=str,
 )
 def test_simultaneous_intervals_of_counted_rows_hold_together(case: Case) -> None:
     """600 samples: all rows hold at once (of words: `test_words.py`), 94.5% of the time or more, within the slack.

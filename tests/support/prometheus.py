@@ -81,15 +81,15 @@ def promtool(*arguments: str | Path, given: str | None = None) -> subprocess.Com
 
 
 @contextlib.contextmanager
-def scraping(directory: Path, targets: Sequence[str]) -> Iterator[str]:
-    """A Prometheus with the rules of deploy/ that looks every second; its address."""
+def scraping(directory: Path, targets: Sequence[str], **more: Any) -> Iterator[str]:
+    """A Prometheus with the rules of deploy/ that looks every second; its address. More is said of how it asks."""
     config = directory / "prometheus.yml"
     config.write_text(
         json.dumps(  # YAML, too
             {
                 "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
                 "rule_files": [str(DEPLOY / "rules.yml"), str(DEPLOY / "alerts.yml")],
-                "scrape_configs": [{"job_name": "deniable", "static_configs": [{"targets": list(targets)}]}],
+                "scrape_configs": [{"job_name": "deniable", "static_configs": [{"targets": list(targets)}]} | more],
             }
         )
     )

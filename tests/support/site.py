@@ -18,9 +18,12 @@ from redis import Redis
 from deniable import Collection
 from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.query import Truth, analyst_of
+from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.estimate_service import estimates_of
 from deniable_aggregator.serving.server import Server, Settings, layout_of
+from deniable_aggregator.serving.tokens import Tokens
 from deniable_aggregator.web import DebugView, Site
+from deniable_aggregator.web.entry import Entry, Proxy
 from support.programs import program
 from support.stored import Counted, put
 from support.waiting import PATIENCE
@@ -37,12 +40,30 @@ _FLAGS = (
 class Running:
     """An aggregator on a loop of its own."""
 
-    def __init__(self, collections: Sequence[Collection], truth: Truth | None, debug: DebugView | None) -> None:
+    def __init__(
+        self,
+        collections: Sequence[Collection],
+        truth: Truth | None,
+        debug: DebugView | None,
+        access: Access,
+        proxy: Proxy | None,
+    ) -> None:
         self.analyst_of = analysts = analyst_of(Catalog(collections), truth)
         self._directory = Path(tempfile.mkdtemp(prefix="deniable-site-"))
-        self._site = Site("127.0.0.1:0", analysts, demo=truth is not None, debug=debug)
+        self._site = Site(
+            "127.0.0.1:0",
+            analysts,
+            demo=truth is not None,
+            debug=debug,
+            entry=Entry(Tokens(access.tokens), proxy) if access.tokens else None,
+            certificates=access.certificates(),
+        )
         settings = Settings(
-            listen="127.0.0.1:0", data_dir=self._directory / "data", board=self._directory / "board", grace=1.0
+            listen="127.0.0.1:0",
+            data_dir=self._directory / "data",
+            board=self._directory / "board",
+            grace=1.0,
+            access=access,
         )
         self.server = Server(
             settings, [layout_of(each) for each in collections], [estimates_of(analysts)], [self._site.beside]
@@ -110,10 +131,14 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    *collections: Collection, truth: Truth | None = None, debug: DebugView | None = None
+    *collections: Collection,
+    truth: Truth | None = None,
+    debug: DebugView | None = None,
+    access: Access = Access(),  # noqa: B008 - it is never changed
+    proxy: Proxy | None = None,
 ) -> Iterator[Running]:
     """An aggregator that serves these collections."""
-    aggregator = Running(collections, truth, debug)
+    aggregator = Running(collections, truth, debug, access, proxy)
     aggregator.start()
     try:
         yield aggregator
@@ -129,8 +154,8 @@ def got(aggregator: Running, path: str) -> str:
 
 
 def chromium() -> str:
-    """The browser's program."""
-    return program("chromium", "chromium-browser", "google-chrome")
+    """The browser's program: without windows where there is one, which starts, loads and ends in half the time."""
+    return program("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @contextlib.contextmanager

@@ -29,6 +29,8 @@ def add(commands: Any) -> None:
                         help="where devices reach the aggregator that runs: asked as they do")  # fmt: skip
     parser.add_argument("--tls-ca", type=Path, default=argparse.SUPPRESS, metavar="FILE",
                         help="certificates (PEM) to trust there, where devices are given some")  # fmt: skip
+    parser.add_argument("--token-file", type=Path, default=argparse.SUPPRESS, metavar="FILE",
+                        help="a bearer token that reads, for a page that asks for one")  # fmt: skip
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="for programs")
     parser.settings_of = "deniable serve"
     parser.elsewhere = said_elsewhere
@@ -47,6 +49,7 @@ def run(options: Any) -> int:
         page=options.http,
         endpoint=given.get("endpoint"),
         roots=given.get("tls_ca"),
+        token_file=given.get("token_file"),
     )
     found = asyncio.run(examine(subject))
     if given.get("json"):

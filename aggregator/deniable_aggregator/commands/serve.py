@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import ipaddress
 import logging
 from dataclasses import replace
 from functools import partial
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.serving.access import Access
     from deniable_aggregator.serving.server import Settings
     from deniable_aggregator.serving.sources import Sources
     from deniable_aggregator.store import Durability
     from deniable_aggregator.web import Site
+    from deniable_aggregator.web.entry import Entry
 
 __all__ = ["add", "add_settings", "settings_of"]
 
@@ -130,6 +133,26 @@ def _add_access(parser: Parser) -> None:
         ),
     ):
         parser.add_argument(name, type=Path, metavar="FILE", help=what)
+    parser.add_argument(
+        "--proxy-header",
+        metavar="NAME",
+        help="with --tokens: whoever has this header at the page may read, if it comes from a --proxy",
+    )
+    parser.add_argument(
+        "--proxy",
+        action="append",
+        default=[],
+        type=_address_of,
+        metavar="ADDRESS",
+        help="where the proxy is that asks people who they are, and sets --proxy-header (127.0.0.1 and ::1)",
+    )
+
+
+def _address_of(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"takes an address such as 10.0.0.7, not {text!r}") from None
 
 
 def _durability(text: str) -> Durability:
@@ -211,7 +234,7 @@ def run(options: Any) -> None:
         return
     program = Program(settings, sources, answering)
     supervisor = Supervisor(program, options.workers)
-    site = _site(options.http, supervisor.catalog, debug=options.debug_view)
+    site = _site(options, settings.access, supervisor.catalog)
     if site:
         supervisor.attach(site.beside)
 
@@ -244,10 +267,11 @@ def _check(options: Any, settings: Settings, sources: Sources) -> None:
     from deniable_aggregator.analysis.catalog import Catalog
     from deniable_aggregator.serving.checking import checked
 
-    _site(options.http, Catalog([]), debug=options.debug_view)
+    site = _site(options, settings.access, Catalog([]))
     for sentence in asyncio.run(checked(settings, sources)):
         print(sentence)
-    print(f"would show the page at http://{options.http}/" if options.http else "would show no page")
+    who = "whoever logs in with a token that reads" if options.tokens else "everybody who reaches it"
+    print(f"would show the page at {site.scheme}://{options.http}/ to {who}" if site else "would show no page")
 
 
 def _keep_in(options: Any) -> None:
@@ -256,20 +280,44 @@ def _keep_in(options: Any) -> None:
     if options.tls_cert is None and not is_loopback(options.listen):
         where = f"--listen {options.listen} is for other machines, in the clear"
         raise UsageError(f"{where}: --tls-cert FILE --tls-key FILE, or {unless}")
-    if options.http is not None and not is_loopback(options.http):
-        where = f"--http {options.http} shows the page to other machines, in the clear and to anybody"
-        raise UsageError(f"{where}: --http 127.0.0.1:8471, or {unless} and knows who may look")
+    if options.http is not None and not is_loopback(options.http) and not (options.tls_cert and options.tokens):
+        where = f"--http {options.http} shows the page to other machines"
+        raise UsageError(
+            f"{where}: --tls-cert FILE --tls-key FILE --tokens FILE, for who logs in, --http 127.0.0.1:8471, "
+            f"or {unless} and knows who may look"
+        )
 
 
-def _site(listen: str | None, catalog: Catalog, *, debug: bool) -> Site | None:
+def _site(options: Any, access: Access, catalog: Catalog) -> Site | None:
     from deniable_aggregator.analysis.query import analyst_of
     from deniable_aggregator.web import DebugView, Site
 
-    if listen is None:
-        if debug:
+    if options.http is None:
+        if options.debug_view:
             raise UsageError("the debug view is a page: it needs --http HOST:PORT")
         return None
+    away = not options.insecure and not is_loopback(options.http)
     try:
-        return Site(listen, analyst_of(catalog), debug=DebugView() if debug else None)
+        return Site(
+            options.http,
+            analyst_of(catalog),
+            debug=DebugView() if options.debug_view else None,
+            entry=_entry(options),
+            certificates=access.certificates() if away else None,
+        )
     except ValueError as error:
-        raise UsageError(f"--debug-view with --http {listen}: {error}") from error
+        raise UsageError(f"--debug-view with --http {options.http}: {error}") from error
+
+
+def _entry(options: Any) -> Entry | None:
+    """Who is let in at the page: everybody, where there are no tokens."""
+    from deniable_aggregator.serving.tokens import Tokens
+    from deniable_aggregator.web.entry import Entry, proxy_of
+
+    if not options.tokens:
+        if options.proxy_header or options.proxy:
+            raise UsageError("--proxy-header and --proxy say who needs no token: with --tokens FILE")
+        return None
+    if options.proxy and not options.proxy_header:
+        raise UsageError("--proxy goes with --proxy-header NAME: what it says by which it has let somebody in")
+    return Entry(Tokens(options.tokens), proxy_of(options.proxy_header, options.proxy))

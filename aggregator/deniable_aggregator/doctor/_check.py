@@ -48,6 +48,8 @@ class Subject:
     """Where an aggregator is said to be reached."""
     roots: Path | None = None
     """Whom to trust there."""
+    token_file: Path | None = None
+    """What has a token that reads, for a page that asks for one."""
     clock: Callable[[], float] = time.time
     leaving: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
     _store: Store | None = field(default=None, init=False)

@@ -11,7 +11,7 @@ import grpc
 
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
-from deniable_aggregator.doctor.reaching import health_of, page_of
+from deniable_aggregator.doctor.reaching import NotLetIn, health_of, page_of
 from deniable_aggregator.serving.port import reserved
 
 __all__ = ["CHECKS"]
@@ -36,9 +36,7 @@ async def _page_is_free(subject: Subject) -> AsyncIterator[Wrong]:
     try:
         reserved(subject.page).close()
     except OSError as error:
-        try:
-            await asyncio.to_thread(page_of, _here(subject.page))
-        except CannotLook:
+        if not await asyncio.to_thread(_is_page, _here(subject.page), subject.settings.access.certificate):
             yield f"{error}, and no page answers there", "end what has taken the port, or --http on another one"
 
 
@@ -50,11 +48,23 @@ async def _is_private(subject: Subject) -> AsyncIterator[Wrong]:
             f"{listen} is for other machines, and in the clear: tokens and segments can be read on the way",
             "--tls-cert and --tls-key, or listen on 127.0.0.1 behind what speaks TLS",
         )
-    if subject.page is not None and not is_loopback(subject.page):
+    guarded = access.certificate is not None and access.tokens is not None
+    if subject.page is not None and not is_loopback(subject.page) and not guarded:
         yield (
             f"the page at {subject.page} can be reached from other machines, in the clear",
-            "--http 127.0.0.1:8471, behind what speaks TLS and knows who may look",
+            "--tls-cert, --tls-key and --tokens, or --http 127.0.0.1:8471, behind what speaks TLS",
         )
+
+
+def _is_page(address: str, certificate: Path | None) -> bool:
+    """Whether a page answers there: one that asks for a token, too, or by TLS shows our certificate."""
+    try:
+        page_of(address)
+    except NotLetIn:
+        return True
+    except CannotLook:
+        return certificate is not None and _is_ours(address, certificate)
+    return True
 
 
 def _is_ours(address: str, certificate: Path | None) -> bool:

@@ -48,16 +48,21 @@ def health_of(endpoint: str, roots: Path | None) -> int:
     return int(answer.status)
 
 
-def page_of(address: str) -> Page:
-    """What the page at an address says; a CannotLook where none is."""
-    url = f"http://{address}/api/v1/health"
+class NotLetIn(CannotLook):
+    """The page is there, and asks for a token."""
+
+
+def page_of(address: str, token_file: Path | None = None) -> Page:
+    """What the page at an address says; a CannotLook where none is, or whoever looks is not let in."""
     try:
-        with urllib.request.urlopen(url, timeout=_SECONDS) as answer:
+        said = {"Authorization": f"Bearer {token_file.read_text().strip()}"} if token_file else {}
+        asked = urllib.request.Request(f"http://{address}/api/v1/health", headers=said)
+        with urllib.request.urlopen(asked, timeout=_SECONDS) as answer:  # noqa: S310 - by http
             health = json.loads(answer.read(_MOST_BYTES))
             return Page(parsedate_to_datetime(answer.headers["Date"]).timestamp(), dict(health))
     except urllib.error.HTTPError as error:
-        raise CannotLook(
-            f"the page at {address} answers {error.code}: whoever looks has to be let in there"
+        raise NotLetIn(
+            f"the page at {address} answers {error.code}: --token-file FILE, with one that reads all collections"
         ) from error
     except (OSError, ValueError, TypeError) as error:
         raise CannotLook(f"the page at {address} does not answer: {error}") from error
@@ -87,7 +92,7 @@ async def _page(subject: Subject) -> Page:
     if subject.page is None:
         raise CannotLook
     try:
-        return await asyncio.to_thread(page_of, subject.page)
+        return await asyncio.to_thread(page_of, subject.page, subject.token_file)
     except CannotLook as error:
         if subject.endpoint is None:
             raise CannotLook from error  # nobody has said that an aggregator runs

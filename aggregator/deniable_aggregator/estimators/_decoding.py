@@ -134,9 +134,12 @@ class _Paths:
         """By the pieces of one group, all that there are; those above the lines are kept. How many there were."""
         if len(self) << size > most_paths:
             self._keep(np.argpartition(-self._sums[-1], most := most_paths >> size)[:most])
-        together, looked_at = max(_TOGETHER >> size, 1), len(self) << size
+        part = self._parts[group]
+        scores = np.minimum(self._scores[group], np.float32(self._height * part + _CAP * math.sqrt(part)))
+        least, together, looked_at = self._least(group), max(_TOGETHER >> size, 1), len(self) << size
         found = [
-            self._extended(group, size, slice(start, start + together)) for start in range(0, len(self), together)
+            self._extended(scores, least, size, slice(start, start + together))
+            for start in range(0, len(self), together)
         ]
         came, states, piece, sums = (np.concatenate(each) for each in zip(*found, strict=True))
         self._keep(came)
@@ -146,30 +149,34 @@ class _Paths:
         self._low = self._low << np.uint64(size) | piece
         return looked_at
 
+    def _least(self, group: int) -> NDArray[np.float32]:
+        """What each of them must add up to with a piece of this group, to be above all lines."""
+        least = np.full(len(self), _line(self._height, float(self._done[group + 1])), np.float32)
+        for recent in _RECENT:
+            if group >= recent:
+                own = float(self._done[group + 1] - self._done[group + 1 - recent])
+                line = np.float32(self._height * own - _RECENT_SLACK * math.sqrt(own))
+                np.maximum(least, self._sums[-recent] + line, out=least)
+        return least
+
     def _keep(self, which: _Places) -> None:
         self._states, self._cells = self._states[which], self._cells[which]
         self._high, self._low = self._high[which], self._low[which]
         self._sums = [each[which] for each in self._sums]
 
-    def _extended(self, group: int, size: int, which: slice) -> tuple[_Places, _Words, _Words, NDArray[np.float32]]:
+    def _extended(
+        self, scores: NDArray[np.float32], least: NDArray[np.float32], size: int, which: slice
+    ) -> tuple[_Places, _Words, _Words, NDArray[np.float32]]:
         """Some of them: where each that is kept came from, its state, its last piece and its sum."""
-        count = 1 << size
-        pieces = np.arange(count, dtype=np.uint64)
+        pieces = np.arange(1 << size, dtype=np.uint64)
         steps = (pieces + np.uint64(1)) * np.uint64(imprints.STEP)
-        states = mixed((self._states[which, np.newaxis] + steps).ravel())
-        cells = np.repeat(self._cells[which], count) + (states >> np.uint64(56)).astype(np.intp)
-        part = self._parts[group]
-        cap = np.float32(self._height * part + _CAP * math.sqrt(part))
-        sums = np.repeat(self._sums[-1][which], count) + np.minimum(self._scores[group][cells], cap)
-        kept = np.flatnonzero(sums >= _line(self._height, float(self._done[group + 1])))
-        came = which.start + kept // count
-        for recent in _RECENT:
-            if group >= recent:
-                own = float(self._done[group + 1] - self._done[group + 1 - recent])
-                least = self._height * own - _RECENT_SLACK * math.sqrt(own)
-                stays = sums[kept] - self._sums[-recent][came] >= least
-                kept, came = kept[stays], came[stays]
-        return came, states[kept], pieces[kept % count], sums[kept]
+        states = mixed(self._states[which, np.newaxis] + steps)
+        cells = (states >> np.uint64(56)).view(np.intp)
+        cells += self._cells[which, np.newaxis]
+        sums = scores[cells]
+        sums += self._sums[-1][which, np.newaxis]
+        kept = np.flatnonzero(sums >= least[which, np.newaxis])
+        return which.start + (kept >> size), states.ravel()[kept], pieces[kept & (1 << size) - 1], sums.ravel()[kept]
 
     def blocks(self) -> list[int]:
         """The blocks of those whose hash is that of their shelf."""
@@ -182,7 +189,10 @@ class _Paths:
 def mixed(numbers: _Words) -> _Words:
     """As imprints mix one number."""
     first, second = (np.uint64(factor) for factor in imprints.FACTORS)
-    numbers = (numbers ^ numbers >> np.uint64(30)) * first
-    numbers = (numbers ^ numbers >> np.uint64(27)) * second
-    found: _Words = numbers ^ numbers >> np.uint64(31)
+    shifted = numbers >> np.uint64(30)
+    found: _Words = numbers ^ shifted
+    for factor, shift in ((first, 27), (second, 31)):
+        found *= factor
+        np.right_shift(found, np.uint64(shift), out=shifted)
+        found ^= shifted
     return found

@@ -11,7 +11,10 @@ truth: what is on the other side counts for less than one in 10^6. Where nothing
 other devices on each side; the same ones, answering alike, have less of it, and their changes are seen more often.
 
 Of a share that is counted by its own reports the error at the share after the change is known as well, and the change
-is found with it. Of all else both sides are taken to be as uncertain.
+is found with it. Of any other row that is a mean over devices (a node of a tree, a cell of a table, an entry of a
+vector) it is that of a fleet in which some devices have come to have the one value that moves it farthest: what a
+report counts for has a mean square that is a mean over devices, too, and an answer in which all have that value says
+how large it is then. Of all else, and of more values than are tried, both sides are taken to be as uncertain.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from deniable.payload import Integer
 from deniable_aggregator.analysis.sides import Side, quantile, side
 from deniable_aggregator.answers import Measure, RowId, Target, truth
 from deniable_aggregator.estimators import Frequencies, Means, frequencies, means
-from deniable_aggregator.planning.population import Fleet, evenly
+from deniable_aggregator.planning.population import Fleet, Shares, evenly
 from deniable_aggregator.planning.simulate import simulate
 from deniable_aggregator.planning.widths import MOST, MOST_VECTORS, looked_at
 
@@ -41,6 +44,10 @@ POWER = 0.8
 """How often a change is seen that is called seen."""
 _CONFIDENCE = 0.95
 _DRAWN, _ROUNDS = 8, 30
+_TRIED = 64
+"""So many values are tried at the most."""
+_WHOLE, _NEAR = 200_000, 1e-4
+"""A row is a mean over devices where that of so many is near to the mean of each: by a part of how these differ."""
 _COUNTED = (Boolean, Category, Flags, Set)
 """Kinds each of whose shares is counted by its own reports."""
 _Floats = NDArray[np.float64]
@@ -78,7 +85,8 @@ def seen(metric: Metric, devices: int, fleet: Fleet | None = None) -> dict[RowId
     found = {where: _mean([each[where] for each in every], part) for where in rows}
     counted = _counted_by(metric)
     if counted is None:
-        return {where: _alike(own) for where, own in found.items()}
+        moved = _Moved.of(metric, drawn, many, generator)
+        return {where: (moved and moved.seen(where, own, part)) or _alike(own) for where, own in found.items()}
     known, (start, end) = truth(metric, looked_at(drawn, devices)), _ends(metric)
     asked = replace(counted, reports=max(devices // len(metric.columns), 1))
     told = {}
@@ -127,6 +135,66 @@ def _alike(own: _Reaches) -> Seen:
     """Of two sides that are as uncertain."""
     noise = NormalDist().inv_cdf(POWER) * math.sqrt(2 * own.error)
     return Seen(*(math.sqrt(2 * own.whole + more) + noise for more in (2 * own.values, 0.0)))
+
+
+class _Moved(NamedTuple):
+    """A fleet of which some devices come to have another value."""
+
+    chances: _Floats
+    """How often each value occurs."""
+    own: dict[RowId, _Floats]
+    """What each row would be in truth if all devices had a value, for each of them,"""
+    errors: dict[RowId, _Floats]
+    """and the square of its error then."""
+    devices: int
+
+    @classmethod
+    def of(cls, metric: Metric, fleet: Fleet, devices: int, generator: np.random.Generator) -> _Moved | None:
+        """From an answer for each value; None where these are not known, or too many."""
+        if not isinstance(fleet, Shares) or len(fleet.values) > _TRIED:
+            return None
+        values = [metric.kind.check(value) for value in fleet.values]
+        truths = [truth(metric, [value]) for value in values]
+        every = [_reaches(metric, Shares.of([value], [1.0]), devices, generator) for value in fleet.values]
+        rows = [where for where in truths[0] if all(where in told for told in (*truths, *every))]
+        own = {where: np.array([told[where] for told in truths]) for where in rows}
+        errors = {where: np.array([told[where].error for told in every]) for where in rows}
+        whole = truth(metric, Shares(values, fleet.chances).exactly(_WHOLE))
+        means = {
+            where
+            for where in rows
+            if abs(float(own[where] @ fleet.chances) - whole[where]) < _NEAR * np.ptp(own[where])
+        }
+        return cls(np.array(fleet.chances), {where: own[where] for where in means}, errors, devices)
+
+    def seen(self, where: RowId, own: _Reaches, part: float) -> Seen | None:
+        """The change of a row that is a mean over devices, towards the middle; None of another one."""
+        if where not in self.own:
+            return None
+        values, squares = self.own[where], np.square(self.own[where])
+        mean = float(self.chances @ values)
+        place = int(np.argmax(values)) if mean <= (values.min() + values.max()) / 2 else int(np.argmin(values))
+        far, end, devices = abs(values[place] - mean), part * float(self.errors[where][place]), self.devices / part
+
+        def after(change: float) -> tuple[float, float]:
+            """How many times as large squares are then, of the error and of what is of the devices' values."""
+            moved = min(change / far, 1.0)
+            there = mean + moved * (values[place] - mean)
+            square = (1 - moved) * (own.error + mean**2 / devices) + moved * (end + squares[place] / devices)
+            varies = float(self.chances @ squares)
+            return (square - there**2 / devices) / own.error, max(
+                (1 - moved) * varies + moved * squares[place] - there**2, 0.0
+            ) / (varies - mean**2)
+
+        normal, changes = NormalDist().inv_cdf(POWER), []
+        for known in (False, True):
+            change = 0.0
+            for _ in range(_ROUNDS):
+                times, vary = after(change)
+                more = 0.0 if known else 2 * math.sqrt(own.values * min(own.values * vary, own.whole * times))
+                change = math.sqrt(own.whole * (1 + times) + more) + normal * math.sqrt(own.error * (1 + times))
+            changes.append(change)
+        return Seen(*changes)
 
 
 def _counted(found: Frequencies, share: float, own: _Reaches) -> Seen:

@@ -32,6 +32,8 @@ _Devices = NDArray[np.int64]
 _Input = tuple[int, int]
 """The place of a column, and its mechanism's input."""
 _DRAWN = 1 << 12
+_FEW = 48
+"""Devices of a value, whose words are looked at one by one: a cut is found by 64 looks."""
 _SYMBOLS = 1 << 10
 """So many symbols are few: as many as a quantity has at the largest epsilon."""
 
@@ -86,7 +88,7 @@ def simulate(metric: Metric, values: Sequence[Any], generator: np.random.Generat
 
 def randomized(metric: Metric, values: Sequence[Any], generator: np.random.Generator) -> Iterator[Sent]:
     """What every device sends, by column."""
-    for place, chosen in _encoded(metric, Population.of(values), generator).items():
+    for place, chosen in sorted(_encoded(metric, Population.of(values), generator).items()):
         column = metric.columns[place]
         numbers: dict[int, int] = {}
         which = [np.full(len(own), numbers.setdefault(value, len(numbers))) for value, own in chosen]
@@ -115,6 +117,15 @@ def _each(
 ) -> Iterator[tuple[_Input, _Devices]]:
     """The columns and inputs of the devices that have one value. Words are looked at first where the value before was
     cut, whose cuts are replaced by those of this one."""
+    encoded, taken = _by_word(metric, value)
+    if taken == 1 and len(devices) < _FEW:
+        words = twins.words(generator, len(devices))
+        chosen: defaultdict[_Input, list[int]] = defaultdict(list)
+        for number in np.argsort(words, kind="stable").tolist():
+            chosen[encoded(int(words[number]))].append(number)
+        for outcome, numbers in chosen.items():
+            yield outcome, devices[sorted(numbers)]
+        return
     found = outcomes(metric, value, cuts)
     if found is not None:
         cuts[:] = [first for first, _ in found[1:]]
@@ -138,6 +149,21 @@ def outcomes(metric: Metric, value: Any, cuts: Sequence[int] = ()) -> list[tuple
     A word that decides between columns or inputs cuts the words into stretches, which are found by halving. Where
     other values are cut is looked at first: which level of a tree a device answers does not depend on its value.
     """
+    encoded, taken = _by_word(metric, value)
+    first = encoded(0)
+    if isinstance(metric.kind, Set) and len(value) <= metric.kind.most:
+        return [(0, first)]  # words are drawn, but there is nothing to choose
+    if taken > 1:
+        return None
+    if not taken:
+        return [(0, first)]
+    places = [*sorted({place for cut in cuts for place in (cut - 1, cut)} - {0}), WORD - 1]
+    points = [(0, first), *((place, encoded(place)) for place in places)]
+    return [(0, first), *(step for low, high in itertools.pairwise(points) for step in _steps(encoded, low, high))]
+
+
+def _by_word(metric: Metric, value: Any) -> tuple[Callable[[int], _Input], int]:
+    """What a checked value is encoded as where every word that is drawn is this one; and how many are."""
     mechanisms = [column.mechanism for column in metric.columns]
     taken = itertools.count()
 
@@ -148,17 +174,8 @@ def outcomes(metric: Metric, value: Any, cuts: Sequence[int] = ()) -> list[tuple
 
         return metric.kind.encode(value, mechanisms, draw)
 
-    first = encoded(0)
-    words = next(taken)
-    if isinstance(metric.kind, Set) and len(value) <= metric.kind.most:
-        return [(0, first)]  # words are drawn, but there is nothing to choose
-    if words > 1:
-        return None
-    if not words:
-        return [(0, first)]
-    places = [*sorted({place for cut in cuts for place in (cut - 1, cut)} - {0}), WORD - 1]
-    points = [(0, first), *((place, encoded(place)) for place in places)]
-    return [(0, first), *(step for low, high in itertools.pairwise(points) for step in _steps(encoded, low, high))]
+    encoded(0)
+    return encoded, next(taken)
 
 
 def encodings(metric: Metric, value: Any) -> dict[_Input, float] | None:

@@ -7,9 +7,9 @@ words:
              answer's half, less what it would be by its own estimate, and what is usual instead, varies far less
   exact      from the channel's own chances, for any number of devices: where reports name answers or outputs
   asked      where a collection asks a part of its devices: those that are expected to take part, and so the reports
-  simulated  from answers that are drawn, as many as tell each half to a hundredth: all else. Where reports are of a
-             few symbols, these are drawn as any number of devices send them; else fleets are, by the twins. Of more
-             than `MOST` devices the noise is made smaller by the root of how many times more there are
+  simulated  from answers that are drawn, as many as tell each half to half a hundredth: all else. Where reports are
+             of a few symbols, these are drawn as any number of devices send them; else fleets are, by the twins. Of
+             more than `MOST` devices the noise is made smaller by the root of how many times more there are
 
 A kind that is not exact is simulated: there is none without widths.
 """
@@ -68,9 +68,10 @@ MOST = 100_000
 """Devices of a simulated fleet,"""
 MOST_VECTORS = 5_000
 """and of one that answers vectors: the halves of all entries are known from few."""
-_FEWEST, _ANSWERS, _SURE = 8, 200, 0.01
-"""So many answers are drawn at the least, and at the most unless said: until each half is known to such a part."""
-_MORE, _FEW_VALUES = 4, 512
+_FEWEST, _ANSWERS, _SURE = 8, 200, 0.005
+"""So many answers are drawn at the least, and at the most unless said: until each half is known to such a part, by
+its standard error. One of a collection's rows is off by four of these: of a hundredth it would be by too much."""
+_MORE, _FEW_VALUES = 8, 512
 """So many times as many answers, where no device is drawn for them: where reports are symbols of so few values."""
 _SAME = 64
 """So many answers, where a half came out the same each time: others may be rare. A quantile has whole buckets."""
@@ -219,9 +220,7 @@ def _of_ranks(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     return _of_symbols(metric, asked, known, Symbols(sent / sent.sum(), ()))
 
 
-def _of_symbols(
-    metric: Metric, asked: _Asked, known: Mapping[RowId, float], sent: Symbols, more: int = 1
-) -> list[Width]:
+def _of_symbols(metric: Metric, asked: _Asked, known: Mapping[RowId, float], sent: Symbols) -> list[Width]:
     """From counters that are drawn as any number of devices make them, by how likely each symbol is."""
     generator = np.random.default_rng(asked.devices)
 
@@ -230,7 +229,7 @@ def _of_symbols(
             found = answer(metric, sent.counters(asked.devices, generator), asked.confidence)
             yield list(_as_of(metric, asked.devices, found, known))
 
-    return _averaged(drawn(), more * asked.answers, _SAME if more > 1 else _FEWEST)
+    return _averaged(drawn(), _MORE * asked.answers, _SAME)
 
 
 _EXACT: dict[type[Kind], Callable[[Metric, _Asked, Sequence[Any]], list[Width]]] = {
@@ -250,7 +249,7 @@ def _simulated(metric: Metric, asked: _Asked, fleet: Fleet) -> list[Width]:
         values = [metric.kind.check(value) for value in fleet.values]
         sent = symbols(metric, list(zip(values, fleet.chances, strict=True)))
         if sent is not None:
-            return _of_symbols(metric, asked, known, sent, _MORE)
+            return _of_symbols(metric, asked, known, sent)
     many = min(asked.devices, MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
 
     def drawn() -> Iterator[list[Width]]:

@@ -74,16 +74,20 @@ class Access:
     def check(self) -> None:
         """An error for files that nobody could be let in by."""
         self.guards()
-        if self.certificate and self.key:
-            Certificates(self.certificate, self.key, self.client_ca).credentials()
+        if found := self.certificates():
+            found.credentials()
+
+    def certificates(self) -> Certificates | None:
+        """What TLS is spoken with; None where it is not."""
+        if self.certificate is None or self.key is None:
+            return None
+        return Certificates(self.certificate, self.key, self.client_ca)
 
     def listen(self, server: grpc.aio.Server, where: str) -> int:
         """Have a server listen there, by TLS if there is a certificate; its port."""
         try:
-            if self.certificate is None or self.key is None:
-                return server.add_insecure_port(where)
-            secrets = Certificates(self.certificate, self.key, self.client_ca).credentials()
-            return server.add_secure_port(where, secrets)
+            found = self.certificates()
+            return server.add_secure_port(where, found.credentials()) if found else server.add_insecure_port(where)
         except RuntimeError as error:
             raise OSError(f"can not listen on {where}{whose(error)}; --listen HOST:PORT has another") from error
 

@@ -65,6 +65,29 @@ class Certificates:
         )  # None is taken, but not typed
         return grpc.dynamic_ssl_server_credentials(self._read(), fetch, self._client_ca is not None)
 
+    def context(self) -> ssl.SSLContext:
+        """The same for a server that is not gRPC's: whoever connects is shown what there is by then."""
+        self.credentials()
+        first = self._fresh()
+        shown = [first]
+
+        def choose(connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _context: ssl.SSLContext) -> None:
+            if self._renewed() is not None:
+                try:
+                    shown[0] = self._fresh()
+                except OSError:  # replaced since it was looked at: it is looked at again
+                    self._state = ()
+            connection.context = shown[0]
+
+        first.sni_callback = choose
+        return first
+
+    def _fresh(self) -> ssl.SSLContext:
+        found = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=self._client_ca)
+        found.load_cert_chain(self._certificate, self._key, password=_no_password)
+        found.verify_mode = ssl.CERT_REQUIRED if self._client_ca else ssl.CERT_NONE
+        return found
+
     def _renewed(self) -> grpc.ServerCertificateConfiguration | None:
         """A new set, if there is one: asked by threads of gRPC's, for every connection."""
         if not self._looking.acquire(blocking=False):

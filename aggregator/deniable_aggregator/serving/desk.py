@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import grpc
+from google.protobuf.message import DecodeError, Message
 
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.caller import CALLER, READ, Reader, named
 from deniable_aggregator.ingest import Layout
+from deniable_aggregator.ingest.ending import refuse
+from deniable_aggregator.ingest.refusal import NOT_A_REQUEST
 from deniable_aggregator.serving.server import AddService, Settings
 from deniable_aggregator.store import Store
 
@@ -98,7 +101,9 @@ def passing(desk: Path) -> AddService:
         if not way:
             way.append(_Way(desk))
         handlers: dict[str, Any] = {
-            method.name: grpc.unary_stream_rpc_method_handler(way[0].to(f"/{_SERVICE.full_name}/{method.name}"))
+            method.name: grpc.unary_stream_rpc_method_handler(
+                way[0].to(f"/{_SERVICE.full_name}/{method.name}", getattr(pb, method.input_type.name))
+            )
             for method in _SERVICE.methods
         }
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE.full_name, handlers),))
@@ -121,11 +126,15 @@ class _Way:
         self._channel = grpc.aio.insecure_channel(f"unix:{desk}", _OPTIONS)
         self._passed = 0
 
-    def to(self, method: str) -> _Bytes:
+    def to(self, method: str, kind: type[Message]) -> _Bytes:
         """What answers a method. On the wire every answer is a stream: one message, or several."""
         call_of: Any = self._channel.unary_stream(method)
 
         async def handle(request: bytes, context: Any) -> AsyncIterator[bytes]:
+            try:
+                kind.FromString(request)
+            except DecodeError:  # gRPC would log it at length at the desk, as often as somebody likes
+                await refuse(context, NOT_A_REQUEST)
             if self._passed >= _MOST_PASSED:
                 code = grpc.StatusCode.RESOURCE_EXHAUSTED
                 await context.abort(code, f"{self._passed} questions wait already; ask again later")

@@ -12,7 +12,12 @@ from collections.abc import AsyncIterator
 from typing import Any, NoReturn
 
 import grpc
-from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+from grpc_health.v1.health_pb2 import (
+    HealthCheckRequest,
+    HealthCheckResponse,
+    HealthListRequest,
+    HealthListResponse,
+)
 from grpc_health.v1.health_pb2_grpc import HealthServicer
 
 __all__ = ["Health"]
@@ -47,6 +52,12 @@ class Health(HealthServicer):  # type: ignore[misc]
         if status is None:
             await _not_found(context)
         return HealthCheckResponse(status=status)
+
+    async def List(self, request: HealthListRequest, context: _Context) -> HealthListResponse:  # noqa: N802, ARG002
+        """How all of them are now."""
+        return HealthListResponse(
+            statuses={name: HealthCheckResponse(status=status) for name, status in self._status.items()}
+        )
 
     async def Watch(self, request: HealthCheckRequest, context: _Context) -> AsyncIterator[HealthCheckResponse]:  # noqa: N802, ARG002
         """How a service is, again whenever that has changed."""

@@ -73,7 +73,8 @@ class Bearer:
 
     def __init__(self, tokens: Tokens, sha256: bytes) -> None:
         self._tokens = tokens
-        self._sha256 = sha256
+        self.sha256 = sha256
+        """How it is known."""
 
     def named(self, scope: str) -> frozenset[str] | None:
         """The names of the collections that the token is good for, as of now; None: all of them."""
@@ -83,7 +84,7 @@ class Bearer:
     def grants(self) -> tuple[Grant, ...]:
         """What the token is good for, as of now."""
         now = time.time()
-        return tuple(each for each in self._tokens.of(self._sha256) if each.good(now))
+        return tuple(each for each in self._tokens.of(self.sha256) if each.good(now))
 
     def has(self, scope: str) -> bool:
         """Whether it is good for anything of a scope."""
@@ -92,7 +93,7 @@ class Bearer:
     @property
     def expired(self) -> bool:
         """Whether it was good for something once."""
-        return bool(self._tokens.of(self._sha256)) and not self.grants()
+        return bool(self._tokens.of(self.sha256)) and not self.grants()
 
 
 class Tokens:
@@ -138,7 +139,7 @@ class Tokens:
 
 def hashed(token: str) -> bytes:
     """How a token is known."""
-    return hashlib.sha256(token.strip().encode()).digest()
+    return hashlib.sha256(token.strip().encode(errors="surrogateescape")).digest()
 
 
 def lines_of(file: Path) -> list[str]:

@@ -26,6 +26,7 @@ from deniable_aggregator.analysis.catalog import NotKnownError
 from deniable_aggregator.analysis.prices import TooDearError
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.analysis.turns import BusyError
+from deniable_aggregator.caller import NotPermittedError
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.telling.change_tables import CHANGE_COLUMNS, Changes
 from deniable_aggregator.telling.counters import COUNTER_COLUMNS, CounterTable
@@ -152,6 +153,8 @@ def _caught(route: Route, handle: _Handler) -> Callable[[web.Request], Awaitable
             return await handle(request, route.parameters.asked(request.query.items()))
         except NotKnownError as error:
             return _error(404, "NOT_FOUND", str(error))
+        except NotPermittedError as error:
+            return _error(403, "PERMISSION_DENIED", str(error))
         except ValueError as error:
             return _error(400, "INVALID_ARGUMENT", str(error))
         except TooDearError as error:

@@ -95,12 +95,28 @@ ROUTES = (
 
 REFUSALS = {
     "400": "It can not be asked so; the message says what can.",
+    "401": "A token that reads is asked for: `Authorization: Bearer TOKEN`, or a session of the page.",
+    "403": "The token does not read, or not this collection; what is about all collections takes a token for all.",
     "404": "Something of that name is not known; the message says what is.",
     "422": "It would cost too much; the message says what would fit.",
     "429": "Too many questions wait; Retry-After says when to ask again.",
     "503": "The store is away; try again.",
 }
 """By the code of an answer."""
+_ALWAYS = {"401", "403"}
+_SECURITY: Mapping[str, Any] = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token that reads, where the aggregator has tokens; without them nothing is asked for.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-deniable",
+        "description": "What a browser has after its person has logged in at /login.",
+    },
+}
 _ERROR: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -160,7 +176,8 @@ def description() -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         "paths": paths,
-        "components": {"schemas": dict(sorted(schemas.items()))},
+        "security": [{}, {"token": []}, {"session": []}],
+        "components": {"schemas": dict(sorted(schemas.items())), "securitySchemes": _SECURITY},
     }
 
 
@@ -171,7 +188,8 @@ def _question(route: Route, form: str) -> dict[str, Any]:
     told = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
     if form:
         told = {"text/csv": {"schema": {"type": "string"}}}
-    refusals = [code for code in REFUSALS if places or code == "400"] if route.message else []
+    own = {*REFUSALS} if places else {"400"} if route.message else set()
+    refusals = [code for code in REFUSALS if code in own | _ALWAYS]
     return {
         "operationId": f"{route.name}{one}{form}",
         "summary": route.what + (" As a table." if form else ""),

@@ -5,18 +5,44 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 import re
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from aiohttp import web
 
-__all__ = ["Pages"]
+__all__ = ["Pages", "Template"]
 
 _FILES = files(__package__) / "static"
 _FOREVER = "public, max-age=31536000, immutable"
 _STYLE_IDS = re.compile(r'document\.getElementById\("([0-9a-f]{64})"\)')
+
+
+_PAGES = {"index.html", "login.html"}
+
+
+@cache
+def _own_files() -> dict[str, bytes]:
+    """What pages are made of, but for themselves."""
+    return {file.name: file.read_bytes() for file in _FILES.iterdir() if file.name not in _PAGES}
+
+
+@cache
+def _base() -> str:
+    return "/static/" + hashlib.sha256(b"".join(_own_files().values())).hexdigest()[:16]
+
+
+class Template:
+    """A page with places that are filled in."""
+
+    def __init__(self, name: str) -> None:
+        self._text = (_FILES / name).read_text()
+
+    def filled(self, **places: str) -> str:
+        """The page, with what stands at its places; all of it is HTML."""
+        known = places | {"base": _base()}
+        return re.sub(r"\{\{(\w+)\}\}", lambda found: known[found[1]], self._text)
 
 
 class Pages:
@@ -26,10 +52,10 @@ class Pages:
     two versions; the page itself is asked for every time.
     """
 
-    def __init__(self, demo: bool) -> None:
+    def __init__(self, demo: bool, *, guarded: bool = False) -> None:
         self._demo = demo
-        self._files = {file.name: file.read_bytes() for file in _FILES.iterdir() if file.name != "index.html"}
-        self._base = "/static/" + hashlib.sha256(b"".join(self._files.values())).hexdigest()[:16]
+        self._guarded = guarded
+        self._files = _own_files()
         self._charts = f"/static/plotly-{version('plotly')}.min.js"
 
     def routes(self) -> list[web.RouteDef]:
@@ -41,21 +67,19 @@ class Pages:
             web.get("/c/{collection}", self._page),
             web.get("/changes/{collection}", self._page),
             web.get("/c/{collection}/{metric}", self._page),
-            web.get(self._base + "/{name}", self._file),
+            web.get(_base() + "/{name}", self._file),
             web.get(self._charts, self._library),
             web.get("/favicon.ico", self._icon),
         ]
 
     @cached_property
     def _index(self) -> str:
-        names = {
-            "base": self._base,
-            "charts": self._charts,
-            "styled": "".join(f'<link id="{name}">' for name in _style_ids()),
-            "demo": "true" if self._demo else "false",
-        }
-        text = (_FILES / "index.html").read_text()
-        return re.sub(r"\{\{(\w+)\}\}", lambda found: names[found[1]], text)
+        return Template("index.html").filled(
+            charts=self._charts,
+            styled="".join(f'<link id="{name}">' for name in _style_ids()),
+            demo="true" if self._demo else "false",
+            guarded="true" if self._guarded else "false",
+        )
 
     async def _page(self, request: web.Request) -> web.Response:  # noqa: ARG002
         return web.Response(text=self._index, content_type="text/html", headers={"Cache-Control": "no-cache"})

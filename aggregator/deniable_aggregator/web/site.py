@@ -1,33 +1,39 @@
 """The web site of an aggregator, on the loop that its gRPC server runs on.
 
 Everything is read-only. Nothing is loaded from another host, no script or style stands in the page itself, and
-the browser is told so. Without a password of its own, the site listens on this machine alone unless it is told
+the browser is told so. Without tokens it lets everybody in, and so listens on this machine alone unless it is told
 otherwise; and there it answers only to this machine's names, so that no other site's script can reach it by a name
-that is made to point here.
+that is made to point here. With tokens and a certificate it may be for other machines (`entry.py`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
+import traceback
 from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 
 from deniable_aggregator.analysis.query import Analyst
+from deniable_aggregator.serving.certificates import Certificates
 from deniable_aggregator.serving.port import whose
 from deniable_aggregator.serving.server import Aggregator
 from deniable_aggregator.store import Store
 from deniable_aggregator.web.api import Api
 from deniable_aggregator.web.debug import DebugView
+from deniable_aggregator.web.entry import LOG_IN, Entry
 from deniable_aggregator.web.health import Health
 from deniable_aggregator.web.pages import Pages
 from deniable_aggregator.web.prometheus import Metrics
 
 __all__ = ["Site"]
 
+_LOG = logging.getLogger(__name__)
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -39,6 +45,13 @@ _HEADERS = {
     "Server": "deniable",
     "X-Content-Type-Options": "nosniff",
 }
+_OF_THE_FORM = {
+    "Content-Security-Policy": _HEADERS["Content-Security-Policy"].replace(
+        "form-action 'none'", "form-action 'self'"
+    ),
+    "Referrer-Policy": "same-origin",
+}
+"""Where people log in: without a referrer to this page a browser does not say where its form comes from."""
 _LONGEST_END = 2.0
 """Seconds that a page being sent has to arrive when the aggregator ends."""
 
@@ -53,6 +66,8 @@ class Site:
         *,
         demo: bool = False,
         debug: DebugView | None = None,
+        entry: Entry | None = None,
+        certificates: Certificates | None = None,
     ) -> None:
         host, _, port = address.rpartition(":")
         self._host, self._port = host.strip("[]"), int(port)
@@ -63,8 +78,15 @@ class Site:
         self._analyst_of = analyst_of
         self._demo = demo
         self._debug = debug
+        self._entry = entry
+        self._certificates = certificates
         self.url = ""
         """Where it is, once it is served."""
+
+    @property
+    def scheme(self) -> str:
+        """How its address begins."""
+        return "https" if self._certificates else "http"
 
     @property
     def debug_url(self) -> str:
@@ -77,6 +99,7 @@ class Site:
         runner = web.AppRunner(
             self._application(server),
             access_log=None,
+            logger=_LOG,
             handle_signals=False,
             shutdown_timeout=_LONGEST_END,
             handler_cancellation=True,  # who has gone is not answered
@@ -84,13 +107,14 @@ class Site:
         await runner.setup()
         try:
             try:
-                await web.TCPSite(runner, self._host, self._port).start()
+                secured = self._certificates.context() if self._certificates else None
+                await web.TCPSite(runner, self._host, self._port, ssl_context=secured).start()
             except OSError as error:
                 raise OSError(
                     f"the page can not listen on {self._host}:{self._port}{whose(error)}; --http HOST:PORT has "
                     "another, and --http off none"
                 ) from error
-            self.url = f"http://{_named(self._host)}:{runner.addresses[0][1]}/"
+            self.url = f"{self.scheme}://{_named(self._host)}:{runner.addresses[0][1]}/"
             async with self._debug.listening() if self._debug else contextlib.nullcontext():
                 yield
         finally:
@@ -99,13 +123,34 @@ class Site:
     def _application(self, server: Aggregator) -> web.Application:
         analyst = self._analyst_of(server.store)
         health = Health(server)
-        application = web.Application(middlewares=[_guarded] if _is_loopback(self._host) else [])
+        here = [_guarded] if _is_loopback(self._host) else []
+        application = web.Application(middlewares=[*here, *([self._entry.admit] if self._entry else [])])
         application.on_response_prepare.append(_with_headers)
         if self._debug:
             application.add_routes(self._debug.routes())
-        for part in (Api(analyst, health), Metrics(analyst, health), Pages(self._demo)):
+        if self._entry:
+            application.add_routes(self._entry.routes())
+        pages = Pages(self._demo, guarded=self._entry is not None)
+        for part in (Api(analyst, health), Metrics(analyst, health), pages):
             application.add_routes(part.routes())
         return application
+
+
+class _Unsigned(logging.Filter):
+    """Leaves out of the log who has asked what: aiohttp names the address, and an error quotes the request."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether something is said: of bytes that are no request nothing, of a failure where it was."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None or isinstance(error, HttpProcessingError):
+            return False
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        record.msg, record.args = f"a request failed: {type(error).__name__} in {place.name}, line {place.lineno}", ()
+        record.exc_info = record.exc_text = None
+        return True
+
+
+_LOG.addFilter(_Unsigned())
 
 
 @web.middleware
@@ -120,8 +165,8 @@ async def _guarded(request: web.Request, handler: Handler) -> web.StreamResponse
     return web.Response(status=421, text="this page is served to this machine, as localhost\n")
 
 
-async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:  # noqa: ARG001
-    response.headers.update(_HEADERS)
+async def _with_headers(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_HEADERS | _OF_THE_FORM if request.path == LOG_IN else _HEADERS)
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,4 +1,5 @@
 // Asking the aggregator: JSON, and only what has changed.
+import { logIn } from "./session.js";
 
 export class Refused extends Error {
   constructor(message, status) {
@@ -20,6 +21,7 @@ export async function ask(path) {
     throw new Refused("The aggregator does not answer.", 0);
   }
   if (response.status === 304) return { content: before.content, changed: false };
+  if (response.status === 401) logIn();
   const content = await response.json().catch(() => ({}));
   if (!response.ok) throw new Refused(content.error?.message ?? `The aggregator answers ${response.status}.`, response.status);
   known.set(path, { tag: response.headers.get("ETag"), content });

@@ -7,11 +7,13 @@ import { healthPage } from "./health.js";
 import { metricPage } from "./metric.js";
 import { overview } from "./overview.js";
 import { startPrint } from "./print.js";
+import { startSession } from "./session.js";
 import { startTheme } from "./theme.js";
 
 const RETRY = 3_000;
 
 startTheme();
+startSession();
 startPrint();
 start();
 
