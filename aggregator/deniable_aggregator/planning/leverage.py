@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Text, Vector
 from deniable.kinds import Tree as Paths
-from deniable.mechanisms import Mechanism, Supporting
+from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
@@ -61,18 +61,18 @@ def gain(metric: Metric) -> Gain:
     return Gain(found.row / float(metric.sample), found.together / float(metric.sample))
 
 
-def gain_over(mechanism: Supporting, answers: NDArray[np.int64]) -> float:
+def gain_over(mechanism: Mechanism, answers: NDArray[np.int64]) -> float:
     """How far one fake moves up the shares of some answers together, in liars: a report that supports c of
     these r by (c - r q) / (p - q). Of k-ary randomized response that is 1 + (d - r) / (e^eps - 1), and of a bit for
     each answer, at 1/2 and 1 / (e^eps + 1), 2 r e^eps / (e^eps - 1)."""
-    p, q = float(mechanism.p), float(mechanism.q)
-    return (covered(mechanism, answers) - len(answers) * q) / (p - q)
+    found = frequencies(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
+    return (covered(mechanism, answers) - len(answers) * found.q) / (found.p - found.q)
 
 
-def gain_over_ten(mechanism: Supporting) -> float:
+def gain_over_ten(mechanism: Mechanism) -> float:
     """The same of ten answers that are drawn, on average."""
     drawn = np.random.default_rng(1)
-    choices = (drawn.choice(mechanism.asked, TARGETS, replace=False) for _ in range(_DRAWN))
+    choices = (drawn.choice(mechanism.inputs, TARGETS, replace=False) for _ in range(_DRAWN))
     return float(np.mean([gain_over(mechanism, each) for each in choices]))
 
 
