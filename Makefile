@@ -32,8 +32,8 @@ SLOW := $(addprefix client/,test_client test_client_file test_client_sending tes
   $(addprefix client/,device/test_transcript wire/test_upload) mechanisms/test_adding
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
   $(addprefix --ignore=tests/,$(addsuffix .py,$(SLOW)))
-TOOLS := chromium-headless-shell prometheus promtool redis-server h2load nginx openssl systemd-analyze
-PACKAGES := chromium-headless-shell prometheus redis-server nghttp2-client nginx-light openssl systemd
+TOOLS := chromium-headless-shell:chromium-headless-shell prometheus:prometheus promtool:prometheus redis-server:redis-server \
+  h2load:nghttp2-client nginx:nginx-light openssl:openssl systemd-analyze:systemd
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
@@ -70,16 +70,17 @@ $(PROTO_READY) $(RELEASE_READY) $(DEPLOY_READY): .venv-%/.ready: requirements/%.
 demo: $(READY)
 	@$(BIN)/deniable demo --devices $(DEVICES) $(if $(ONCE),--once)
 
-# What tests and benchmarks run, and pip does not carry. Debian starts what it installs, unless policy-rc.d says no.
+# What tests and benchmarks run, and pip does not carry: each with the package that has it. Debian starts what it installs,
+# unless policy-rc.d says no.
 system-tools:
-	@missing=; for tool in $(TOOLS); do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
+	@missing=; for each in $(TOOLS); do command -v $${each%:*} > /dev/null || missing="$$missing $${each#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  echo "Installing $(PACKAGES) (once)..."; \
+	  echo "Installing$$missing (once)..."; \
 	  test -e $(POLICY) || { trap 'rm -f $(POLICY)' EXIT; printf '#!/bin/sh\nexit 101\n' > $(POLICY); chmod +x $(POLICY); }; \
 	  apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-	    $(PACKAGES) > /dev/null; \
-	else echo "What needs$$missing is skipped; to run it: sudo apt-get install $(PACKAGES)"; fi
+	    $$missing > /dev/null; \
+	else echo "What needs$$missing is skipped; to run it: sudo apt-get install$$missing"; fi
 
 test: $(READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"

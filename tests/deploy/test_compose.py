@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +21,7 @@ import yaml
 from support.commands import COMMAND, EDITOR, ROOT
 from support.deployed import DEPLOY, answers, batches, users
 from support.programs import deploys, program
-from support.prometheus import free_port, promtool
+from support.prometheus import free_port, promtool, query, rules
 from support.servers import VALKEY
 from support.submitting import submit
 from support.waiting import PATIENCE, soon
@@ -130,6 +133,7 @@ class Composed(NamedTuple):
     """The aggregator and the store of compose."""
 
     endpoint: str
+    page: str
     store: subprocess.Popen[bytes]
     port: int
 
@@ -165,7 +169,7 @@ def composed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
         )
         assert aggregator.stdout
         assert " on " in aggregator.stdout.readline()
-        yield Composed(f"127.0.0.1:{reports}", store, port)
+        yield Composed(f"127.0.0.1:{reports}", f"127.0.0.1:{page}", store, port)
     finally:
         if aggregator:
             aggregator.send_signal(signal.SIGTERM)
@@ -188,6 +192,32 @@ def health(endpoint: str) -> tuple[int, str]:
     command = [sys.executable, str(HERE / "health.py"), endpoint]
     found = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     return found.returncode, found.stderr
+
+
+def fetched(url: str) -> bool:
+    """Whether somebody has an answer there."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=PATIENCE) as found:
+        return bool(found.status == 200)
+    return False
+
+
+def test_prometheus_scrapes_the_aggregator(composed: Composed, tmp_path: Path) -> None:
+    """By the flags and the file that it is given, but once a second; it is ready, and evaluates every rule."""
+    own = shutil.copytree(DEPLOY / "prometheus", tmp_path / "own")
+    text = (own / "prometheus.yml").read_text().replace("aggregator:8471", composed.page).replace("15s", "1s")
+    (own / "prometheus.yml").write_text(text)
+    address = f"127.0.0.1:{free_port()}"
+    words = [word.replace("/etc/prometheus", str(own)) for word in SERVICES["prometheus"]["command"]]
+    words = [word.replace("=/prometheus", f"={tmp_path / 'series'}") for word in words]
+    command = [program("prometheus"), *words, f"--web.listen-address={address}", "--log.level=error"]
+    with subprocess.Popen(command) as process:
+        try:
+            ready = SERVICES["prometheus"]["healthcheck"]["test"][-1].replace("127.0.0.1:9090", address)
+            soon(lambda: fetched(ready), "Prometheus is ready")
+            soon(lambda: [up for _, up in query(f"http://{address}", 'up{job="deniable"}')] == [1.0], "it is scraped")
+            soon(lambda: {rule["health"] for rule in rules(f"http://{address}")} == {"ok"}, "every rule is evaluated")
+        finally:
+            process.terminate()
 
 
 def test_aggregator_and_store_run_and_say_how_they_are(composed: Composed) -> None:

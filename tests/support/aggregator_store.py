@@ -26,6 +26,7 @@ from deniable_aggregator.store import (
 from support.servers import REDIS, server
 
 __all__ = [
+    "OWN",
     "SIZE",
     "EmbeddedPlace",
     "Fresh",
@@ -43,6 +44,8 @@ __all__ = [
 
 SIZE = 100
 """How many counters a key has, where a test does not say."""
+OWN = {b"deniable:shards", b"deniable:schema", b"deniable:identity"}
+"""The keys that every store has of its own, and keeps for ever."""
 
 T = TypeVar("T")
 _digests = iter(range(1, 1 << 32))
