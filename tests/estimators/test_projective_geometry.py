@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from deniable.epsilon import Epsilon
 from deniable.mechanisms import ProjectiveGeometryResponse
+from deniable.payload import Symbol
+from deniable_aggregator.analysis.windows import scaled
+from deniable_aggregator.estimators import divisible
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators.projective_geometry import _most, frequencies, supports
+from support.asked import asked
 from support.counting import calls
 
 SMALL = [(2, 3), (2, 7), (3, 3), (3, 5), (5, 3), (5, 4), (7, 3), (11, 3), (17, 3)]
@@ -141,3 +145,27 @@ def test_real_reports_estimate_the_population() -> None:
     error = (float(mechanism.variance) / 40_000) ** 0.5
     for value, share in shares.items():
         assert abs(found.values[value] - share) < 5.5 * error + 5.5 * (share / 40_000) ** 0.5
+
+
+@pytest.mark.parametrize(("order", "dimensions"), [(2, 12), (5, 6), (13, 4)])
+def test_of_fewer_reports_a_point_is_supported_as_often(order: int, dimensions: int) -> None:
+    """A sixth of 9,000 reports: of every point a sixth of its supports, to the nearest whole number."""
+    sent = np.random.default_rng(2).multinomial(
+        9_000, np.full(points(order, dimensions), 1 / points(order, dimensions))
+    )
+    fewer = scaled(sent, Symbol(len(sent)), 1 / 6, parts=True)
+    found = supports(fewer, order, dimensions)
+    assert np.abs(found - supports(sent, order, dimensions) / 6).max() < 1e-6
+
+
+def test_counters_may_be_parts_where_reports_support_many() -> None:
+    """Also where a slot of a set is drawn first; not where a report names what it supports."""
+    mechanism = ProjectiveGeometryResponse(Epsilon.of(1), 12, 2, 4)
+    assert divisible(mechanism)
+    values = 'values = ["a", "b", "c", "d", "e", "f", "g", "h"]\nmax_items = 2\nepsilon = 1'
+    for name, parts in (("projective_geometry", True), ("subset_selection", False), ("randomized_response", False)):
+        (column,) = asked("set", f'{values}\nmechanism = "{name}"').columns
+        assert divisible(column.mechanism) == parts
+    few = frequencies(mechanism, np.full(mechanism.shape.counters, 0.25))
+    assert few.supports.dtype == np.int64
+    assert few.reports == round(mechanism.shape.counters / 4)

@@ -131,7 +131,7 @@ class TestCheck:
             "would serve editor, version 0: 4 metrics",
             "would take reports and questions on 127.0.0.1:8470, in the clear, from everybody who reaches it",
             f"would begin a store in {tmp_path / 'data'}",
-            "would show the page at http://127.0.0.1:8471/",
+            "would show the page at http://127.0.0.1:8471/ to everybody who reaches it",
         ]
         assert not (tmp_path / "data").exists()
 

@@ -8,7 +8,7 @@ words:
               values and remembered noise; and of what is randomised anew for every report
 
 An end of an interval that only says what is possible at all (no share is below 0) has no reach of its own: there the
-standard error counts.
+standard error counts, and of a share the reach that it would have had.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from deniable_aggregator.analysis.windows import (
     spreads,
     windowed,
 )
-from deniable_aggregator.answers import Estimate, Keys, Measure, Target, anew, apart, ends, values_vary
+from deniable_aggregator.answers import Estimate, Heading, Keys, Measure, Target, anew, apart, ends, values_vary
 
 __all__ = ["Side", "exactly", "quantile", "side", "squares"]
 
@@ -139,9 +139,19 @@ def _drawn(estimate: Estimate) -> NDArray[np.bool_]:
 def squares(metric: Metric, estimate: Estimate) -> _Floats:
     """The squares of the reaches of all rows, down and up."""
     z, squares = quantile(estimate.confidence), np.zeros((2, len(estimate.rows)))
-    for place, (row, least, most) in enumerate(zip(estimate.rows, *ends(metric, estimate), strict=True)):
+    every = zip(estimate.rows, estimate.headings, *ends(metric, estimate), strict=True)
+    for place, (row, heading, least, most) in enumerate(every):
         own = 0.0 if math.isnan(row.std_error) else z * row.std_error
-        down = max(row.value - row.low, own if row.low <= least else 0.0, 0.0)
-        up = max(row.high - row.value, own if row.high >= most else 0.0, 0.0)
-        squares[:, place] = down**2, up**2
+        below, above = row.value - row.low, row.high - row.value
+        if row.low <= least:
+            below = max(below, _across(own, above, heading))
+        if row.high >= most:
+            above = max(above, _across(own, row.value - row.low, heading))
+        squares[:, place] = max(below, 0.0) ** 2, max(above, 0.0) ** 2
     return squares
+
+
+def _across(own: float, reach: float, heading: Heading) -> float:
+    """How far an interval would go at the end that is cut off, from its reach at the other one. The ends of a share's
+    interval solve a quadratic equation: one reach times the other is the square of z standard errors."""
+    return own**2 / reach if heading.measure is Measure.SHARE and reach > own else own

@@ -20,9 +20,9 @@ of one of them: the bound is reached when the same devices report in every epoch
 What a report is randomised by anew in every epoch is not shared, and the rest of its variance is. If the part r of it
 is, the window is at most as uncertain as N / (r S^2 / N + 1 - r) reports. Too small an r makes intervals that do not
 hold, so r is the most that it can be: what the variance is in all, less what the mechanism's fresh noise is at the
-least, whatever the population. For shares that is exact; for means, whose spread noise may hide, it is the most that
-is believed (`estimators/_shared.py`). For an interval about just the devices that reported, their values are given
-and nothing is shared but remembered noise.
+least, whatever the population. For shares that is exact; for means, whose spread noise may hide, it is raised as far
+as intervals need to hold (`estimators/_shared.py`). For an interval about just the devices that reported, their
+values are given and nothing is shared but remembered noise.
 
 Intervals are those of the estimators, for counters scaled down to the effective number; values and reports are
 those of the pooled counters. A share at the low end has another r than one at the high end, and so has either end.
@@ -37,6 +37,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ from deniable_aggregator.answers import (
     RowId,
     Target,
     combines,
+    divisible,
     every_series,
     of_all,
     shared,
@@ -125,7 +127,7 @@ def _of_reports(
     for level in np.unique(levels[levels > 0]).tolist():
         part = min((_LEVEL**level - 1) / (most - 1), 1.0)
         fewer = [
-            scaled(counters, column.shape, 1 / (part * own + 1 - part))
+            scaled(counters, column.shape, 1 / (part * own + 1 - part), divisible(column.mechanism))
             for counters, column, own in zip(columns, metric.columns, spread, strict=True)
         ]
         own = every_series(metric, fewer, confidence, target, keys=pooled.keys)
@@ -217,11 +219,14 @@ def _widened(row: Row, lower: Row, middle: Row, upper: Row) -> Row:
     return replace(row, low=min(lower.low, row.low), high=max(upper.high, row.high), std_error=middle.std_error)
 
 
-def scaled(counters: Counters, shape: Shape, factor: float) -> Counters:
-    """The counters of fewer reports of the same composition, rounded to whole ones."""
+def scaled(counters: Counters, shape: Shape, factor: float, parts: bool = False) -> NDArray[Any]:
+    """The counters of fewer reports of the same composition, rounded to whole ones: all together where they may be
+    parts, or else each of them."""
     reports = reports_of(shape, counters)
     part = Fraction(max(math.floor(reports * factor), 1), max(reports, 1))
     if isinstance(shape, Symbol):
+        if parts:
+            return counters * float(part)
         # Rounding the running sum keeps every count within one of its own, and the sum of all of them exact.
         return np.diff(_rounded(np.cumsum(counters), part), prepend=0)
     if isinstance(shape, Integer | Integers):

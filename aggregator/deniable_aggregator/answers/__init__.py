@@ -37,14 +37,14 @@ from deniable_aggregator.answers.suspicions import RATE, Suspicion, jump, suspic
 from deniable_aggregator.answers.text import CANDIDATES, TextRoom, word_key
 from deniable_aggregator.answers.tree import DEVICES, TreeRoom
 from deniable_aggregator.answers.vector import VectorRoom
-from deniable_aggregator.estimators import Target
+from deniable_aggregator.estimators import Target, divisible
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "RATE", "ROOMS", "SHARES", "Bound", "Counters", "Estimate",
     "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Suspicion", "Target", "always", "anew",
-    "answer", "apart", "by_size", "check_asked", "check_fakes", "combines", "consistent", "effort", "ends",
-    "every_series", "headings", "jump", "leading", "of_all", "quantile_key", "row_count", "searching",
+    "answer", "apart", "by_size", "check_asked", "check_fakes", "combines", "consistent", "divisible", "effort",
+    "ends", "every_series", "headings", "jump", "leading", "of_all", "quantile_key", "row_count", "searching",
     "share_key", "shared", "suspicions", "swaying", "truth", "values_vary", "view", "without_fakes",
     "word_key",
 ]  # fmt: skip

@@ -184,18 +184,25 @@ class JointRoom(Room):
     def shared(
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
     ) -> NDArray[np.float64]:
-        """What of the variance of each row is of what devices keep: all of an association's, and where they remember
-        all but of cells."""
+        """What of the variance of each row is of what devices keep: all of an association's, and of conditionals
+        where they remember."""
         told = _Told(metric, counters, target := _about(_kind(metric), pooled.target))
         asked = max(spread), pooled.confidence, target
-        known: dict[str, Callable[[], list[Shares]]] = {TABLE: lambda: told.cells}
+        known: dict[str, Callable[[], list[Shares]]] = {TABLE: lambda: told.cells, MARGINALS: lambda: told.marginals}
         if not metric.memoize:
-            known |= {MARGINALS: lambda: told.marginals, CONDITIONALS: lambda: told.conditionals}
+            known |= {CONDITIONALS: lambda: told.conditionals}
         parts = [np.ones((3, 0))]
         for series in pooled.series:
             own = known.get(series.heading.name)
             parts += [each.shared(*asked) for each in own()] if own else [np.ones((3, len(series.rows)))]
         return np.hstack(parts)
+
+    def anew(self, metric: Metric, counters: Counters, pooled: Estimate) -> NDArray[np.float64]:
+        """Of cells and marginals all that is not of what devices keep, which is known exactly."""
+        kept = self.shared(metric, counters, pooled, [1.0] * len(metric.columns))[1]
+        exact = [where.series in {TABLE, MARGINALS} for where in pooled.ids]
+        parts: NDArray[np.float64] = np.where(exact, 1 - np.nan_to_num(kept), 1.0)
+        return parts
 
     def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> _Floats:
         """Of cells, sums and ratios as fakes move them; of what goes together anything."""

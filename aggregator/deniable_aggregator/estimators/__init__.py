@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deniable.mechanisms import Mechanism
+from deniable.mechanisms import Mechanism, Memory
 from deniable_aggregator.estimators import (
     bitwise_response,
     codewords,
@@ -107,7 +107,9 @@ __all__ = [
     "Tree",
     "added_up",
     "association",
+    "covered",
     "discovered",
+    "divisible",
     "drawn",
     "entries",
     "expected",
@@ -176,6 +178,13 @@ def frequencies(mechanism: Mechanism, counters: NDArray[np.int64]) -> Frequencie
     return found
 
 
+def divisible(mechanism: Mechanism) -> bool:
+    """Whether counters of fewer reports may be parts of whole ones."""
+    while mechanism.wrapped is not None:
+        mechanism = mechanism.wrapped
+    return getattr(ROOMS[mechanism.name], "DIVISIBLE", False)
+
+
 def fit(mechanisms: Sequence[Mechanism], tree: Tree, counters: Sequence[NDArray[np.int64]]) -> Fit:
     """One tree out of the counters of its levels, each with its mechanism."""
     pairs = zip(mechanisms, counters, strict=True)
@@ -184,7 +193,12 @@ def fit(mechanisms: Sequence[Mechanism], tree: Tree, counters: Sequence[NDArray[
 
 def table(mechanism: Mechanism, counters: NDArray[np.int64], sizes: Sequence[int]) -> Table:
     """What goes together, where the mechanism's answers are the cells of a table."""
-    return Table(told(mechanism, frequencies(mechanism, counters)), tuple(sizes))
+    found, remembered = told(mechanism, frequencies(mechanism, counters)), None
+    if isinstance(mechanism, Memory):
+        first = mechanism.permanent
+        near, far = first.both
+        remembered = float(first.p), float(first.q), float(near), float(far)
+    return Table(found, tuple(sizes), remembered)
 
 
 def expected(mechanisms: Sequence[Mechanism], tree: Tree, shares: Sequence[float], reports: int) -> Fit:
@@ -247,3 +261,10 @@ def idle(mechanism: Mechanism, counters: NDArray[np.int64]) -> tuple[NDArray[np.
     room = ROOMS[inner.name]
     found: tuple[NDArray[np.int64], float] | None = room.idle(inner, counters) if hasattr(room, "idle") else None
     return found
+
+
+def covered(mechanism: Mechanism, answers: NDArray[np.int64]) -> int:
+    """Of some answers, how many one report supports at most."""
+    room = ROOMS[mechanism.name]
+    found: int = room.covered(mechanism, answers) if hasattr(room, "covered") else mechanism.supported
+    return min(found, len(answers))

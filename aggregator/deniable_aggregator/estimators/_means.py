@@ -31,10 +31,11 @@ added as if it were as far out as can be. The interval holds every spread within
 interval does with rates. It covers 96% of the time or more: what is not known makes it wider.
 
 **Over several epochs** a device's share is the same, and its noise is new: of the mean's variance the spread is
-shared. It is taken to be the largest that is believed, since noise may hide it: within reach of s^2, where noise has
-been averaged over all reports and the spread over different devices only, and no more than m (1 - m). Of the variance
-of s^2 itself at most (sqrt(spread (1 - 4 spread)) + d / 2)^2 is shared, where d is how much the noise's variance can
-differ from share to share.
+shared. Noise may hide some of it, so it is taken for more than s^2 shows, by as many standard errors of s^2 as the
+mean's interval asks for (`allowance`), where noise has been averaged over all reports and the spread over different
+devices only; and for no more than m (1 - m). Of the variance of s^2 itself at most
+(sqrt(spread (1 - 4 spread)) + d / 2)^2 is shared, where d is how much the noise's variance can differ from share to
+share.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from deniable_aggregator.estimators._bounded import Shown, interval
 from deniable_aggregator.estimators._contributions import Contributions
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._intervals import mean
-from deniable_aggregator.estimators._shared import largest, possible
+from deniable_aggregator.estimators._shared import allowance, largest, possible
 from deniable_aggregator.estimators._special import stdtrit
 from deniable_aggregator.estimators._target import Target
 
@@ -205,15 +206,21 @@ class Means:
         def kept(size: float) -> float:
             return min(max(uncertainty(size) - self._noise_in_squares(size), 0.0), self._kept_of_squares(size))
 
-        def excess(size: float) -> float:
-            doubt = max(uncertainty(size), 0.0) + kept(size) * (spread - 1)
-            return size - shown - z * math.sqrt(doubt / n)
+        def doubt(size: float) -> float:
+            return math.sqrt((max(uncertainty(size), 0.0) + kept(size) * (spread - 1)) / n)
 
-        most = min(largest(excess, max(shown, 0.0), _LARGEST), self._possible(spread, variance, z))
+        def believed(times: float) -> float:
+            found = largest(lambda size: size - shown - times * doubt(size), max(shown, 0.0), _LARGEST)
+            return min(found, self._possible(spread, variance, z))
+
+        seen = max(shown, 0.0)
+        whole = least + spread * seen
+        likely = believed(float(allowance(np.array(spread * doubt(seen) / whole if whole else z), z)))
+        most = believed(z)
         fewest = min(max(2 * shown - most, 0.0), most)
         sizes = [fewest + (most - fewest) * step / _STEPS for step in range(_STEPS + 1)]
         parts = [kept(size) / uncertainty(size) if uncertainty(size) > 0 else 1.0 for size in sizes]
-        return min(most / max(variance, least), 1.0), min(max(parts), 1.0)
+        return min(likely / max(variance, least), 1.0), min(max(parts), 1.0)
 
     def _possible(self, spread: float, variance: float, z: float) -> float:
         value = (self.sums[0] / self.reports - self.origin) / self.span

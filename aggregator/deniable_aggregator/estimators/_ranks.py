@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.estimators._bounded import Shown, interval
-from deniable_aggregator.estimators._shared import largest
+from deniable_aggregator.estimators._shared import allowance, largest
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Ranks", "Shares"]
@@ -115,9 +115,8 @@ class Ranks:
     def shared(self, spread: float, confidence: float) -> float:
         """What of the variance of the mean rank is of the devices' own ranks, at most.
 
-        These differ by the most that is believed: what the reports say of the square of the rank, less the square of
-        the mean, is their variance on average, and is off by noise, which every report has anew, and by which devices
-        have reported.
+        What the reports say of the square of the rank, less the square of the mean, is their variance on average. It
+        is off by noise, which every report has anew, and by which devices have reported, and is raised for that.
         """
         n, places = self.shares.reports, np.arange(1, len(self.named) + 1)
         if n == 0:
@@ -130,14 +129,18 @@ class Ranks:
         _, doubt = _moments(self.named, squares - 2 * value * guesses)
         size, z = float(len(places) - 1), NormalDist().inv_cdf((1 + confidence) / 2)
 
-        def excess(own: float) -> float:
-            differing = own * max(size**2 - 4 * own, 0.0)
-            return own - shown - z * math.sqrt((doubt + min(differing, doubt) * (spread - 1)) / n)
+        noise = float((self.channel @ guesses**2 - places**2).min())
+        seen = max(shown, 0.0)
 
+        def error(own: float) -> float:
+            differing = own * max(size**2 - 4 * own, 0.0)
+            return math.sqrt((doubt + min(differing, doubt) * (spread - 1)) / n)
+
+        times = float(allowance(np.array(spread * error(seen) / (noise + spread * seen)), z))
         reach = z * math.sqrt((whole + size**2 / 4 * (spread - 1)) / n)
         nearest = min(max((1 + len(places)) / 2, value - reach), value + reach)
-        most = min(largest(excess, max(shown, 0.0), size**2 / 4), max((nearest - 1) * (len(places) - nearest), 0.0))
-        noise = float((self.channel @ guesses**2 - places**2).min())
+        likely = largest(lambda own: own - shown - times * error(own), seen, size**2 / 4)
+        most = min(likely, max((nearest - 1) * (len(places) - nearest), 0.0))
         return min(most / max(whole, noise), 1.0)
 
     def anew(self, confidence: float) -> tuple[float, float]:

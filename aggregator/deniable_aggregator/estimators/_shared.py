@@ -7,7 +7,7 @@ words:
 
 Over n reports an estimate then has, in the worst case, a variance of (kept (spread - 1) + whole) / n, where whole is
 that of one report. Kept must not be taken for less than it is: it is found as what the whole is at the least more
-than its noise, which the mechanism knows exactly.
+than its noise, which the mechanism knows exactly. Where that is uncertain itself, it is raised by an `allowance`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["largest", "parts", "possible", "roots"]
+__all__ = ["allowance", "largest", "parts", "possible", "roots"]
 
 _Floats = NDArray[np.float64]
 _NEAR = 2.0**-52
@@ -61,6 +61,19 @@ def possible(values: _Floats, variances: _Floats, spread: float, scale: float) -
     nearest = np.minimum(np.maximum(0.5, (middle - half) / square), (middle + half) / square)
     most: _Floats = np.maximum(nearest * (1 - nearest), 0)
     return most
+
+
+def allowance(doubtful: _Floats, z: float) -> _Floats:
+    """By how many of its own standard errors a variance is to be taken for more than is shown, so that intervals of z
+    standard errors hold; `doubtful` is its standard error, in parts of it.
+
+    An interval of a variance that is off by chance is too short as often as too long, and loses more by the first:
+    its coverage falls by phi(z) z (1 + z^2) doubtful^2 / 4, and rises by phi(z) z for each part of the variance that
+    is added. (With Student's quantile for 2 / doubtful^2 degrees of freedom, as Welch has it, it is the same to the
+    second order.) More than z of them is never asked for.
+    """
+    times: _Floats = np.minimum((1 + z * z) / 4 * doubtful, z)
+    return times
 
 
 def largest(excess: Callable[[float], float], start: float, end: float) -> float:

@@ -15,7 +15,8 @@ q. The variance of one report's part is known from f alone, whatever is in the s
      - f^2 (p - q)^2) / (p - q)^2
 
 (the four sums of `_levels.py`, with weights of 1). It is taken at either end of the interval for that end, as
-Wilson's interval takes the variance.
+Wilson's interval takes the variance. Where cells are remembered, and what is remembered is randomised once more, the
+same with the chances of the first randomisation is the part that a device brings along: the second one's cancel.
 
 **A conditional** r = f_ab / f_b is believed where f_ab - r f_b may be 0 (Fieller, 1954), whose variance, if r is
 true, is a quadratic function of r: so is all of the inequality, and its ends are known. Where f_b itself may be 0 by
@@ -54,12 +55,14 @@ class Sums:
     """The sums, not corrected; nan without reports."""
     whole: _Floats
     """The variance of one report's part of a sum f, noise and all: the coefficients of 1, f and f^2."""
-    kept: float = 1.0
+    sampled: float = 1.0
     """How many times f (1 - f) of it is of what devices are."""
+    remembered: _Floats | None = None
+    """What of it is of what they remember, if they do: the coefficients of 1, f and f^2."""
 
     def variance(self, target: Target) -> _Floats:
         """What counts of it."""
-        return self.whole if target is Target.POPULATION else self.whole - self.kept * _VALUES
+        return self.whole if target is Target.POPULATION else self.whole - self.sampled * _VALUES
 
     def std_errors(self, target: Target) -> _Floats:
         """The standard error of each."""
@@ -77,10 +80,11 @@ class Sums:
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
     def shared(self, spread: float, confidence: float, target: Target) -> _Floats:
-        """For each the part of a report's variance that is of what devices are, at low end, value and high end."""
-        if target is Target.REPORTING:
-            return np.zeros((3, len(self.values)))
-        return parts(self.values, self.kept * _VALUES, self.whole, spread, self.reports, confidence)
+        """For each the part of a report's variance that is of what devices bring along, at low end, value and high
+        end."""
+        values = self.sampled * _VALUES
+        kept = (values if self.remembered is None else self.remembered) - values * (target is Target.REPORTING)
+        return parts(self.values, kept, self.variance(target), spread, self.reports, confidence)
 
     @classmethod
     def averaged(cls, every: Sequence[Sums]) -> Sums:
@@ -97,6 +101,9 @@ class Sums:
             np.array([each.values for each in known]).T @ weights,
             sum((scale * each.whole for scale, each in zip(scales, known, strict=True)), np.zeros(3)),
             sum(scales),
+            None
+            if any(each.remembered is None for each in known)
+            else np.sum([scale * each.remembered for scale, each in zip(scales, known, strict=True)], axis=0),
         )
 
 
@@ -171,6 +178,8 @@ class Table:
     """What reports say of the cells."""
     sizes: tuple[int, ...]
     """How many values each source has; the last one's change fastest from cell to cell."""
+    remembered: tuple[float, float, float, float] | None = None
+    """Of what devices remember, if they do, the chances p, q, near and far."""
 
     @property
     def reports(self) -> int:
@@ -201,12 +210,10 @@ class Table:
     def marginal(self, axis: int) -> Sums:
         """The share of each value of a source."""
         told, cells = self.told, self.cells(axis)
-        rate, off = told.p - told.q, told.own_and_other - told.two_others
-        free = cells * (told.q - told.two_others) + cells**2 * (told.two_others - told.q**2)
-        free += GRAIN * cells / max(self.reports, 1)
-        linear = self.more + 2 * cells * (off - told.q * rate)
-        whole = np.array([free, linear, -(rate**2)]) / rate**2
-        return Sums(self.reports, self._known(self.summed(axis)), whole)
+        whole = _of_sum(cells, told.p, told.q, told.own_and_other, told.two_others)
+        whole[0] += GRAIN * cells / max(self.reports, 1) / (told.p - told.q) ** 2
+        remembered = None if self.remembered is None else _of_sum(cells, *self.remembered)
+        return Sums(self.reports, self._known(self.summed(axis)), whole, remembered=remembered)
 
     def conditionals(self, axis: int, given: int) -> Conditionals:
         """The share of each value of a source among the devices with each value of another one: of all pairs, the
@@ -227,6 +234,14 @@ class Table:
 
     def _known(self, values: _Floats) -> _Floats:
         return values if self.reports else np.full(values.shape, np.nan)
+
+
+def _of_sum(cells: int, p: float, q: float, near: float, far: float) -> _Floats:
+    """The variance of one report's part of a sum f of cells: the coefficients of 1, f and f^2."""
+    rate = p - q
+    free = cells * (q - far) + cells**2 * (far - q**2)
+    linear = rate - 2 * (near - far) + 2 * cells * (near - far - q * rate)
+    return np.array([free, linear, -(rate**2)]) / rate**2
 
 
 def _squared(confidence: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable_aggregator.estimators._intervals import mean
-from deniable_aggregator.estimators._shared import possible
+from deniable_aggregator.estimators._shared import allowance, possible
 from deniable_aggregator.estimators._target import Target
 
 __all__ = ["Entries"]
@@ -61,8 +61,8 @@ class Entries:
         """For each entry, which lies between -grid and grid, what of its variance is of the vectors, at most.
 
         As of means (`_means.py`), in squared ranges, but for many entries at once: of what s^2 is uncertain by, what
-        depends on the spread is taken for spread (1 + 6 E y^2), so that a quadratic equation has the largest spread
-        that is believed. No noise has heavier tails than Laplace's.
+        depends on the spread is taken for spread (1 + 6 E y^2), so that a quadratic equation has the spread that is
+        raised for it. No noise has heavier tails than Laplace's.
         """
         n, size, noise, rounded = self.reports, 2 * grid * self.step, self.noise, _ROUNDING * self.step**2
         if n < 2:
@@ -72,10 +72,15 @@ class Entries:
         values = np.array(self.totals, dtype=np.float64) / n / size + 0.5
         least, most, rounding = self.least / size**2, (noise + rounded) / size**2, rounded / size**2
         squared = (noise + 6 * noise * (noise + rounded) + rounded) / size**4 - least**2
-        scale = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / n
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        scale = z * z / n
         linear, free = scale * (spread + 6 * most), scale * (squared + rounding * spread)
         shown = variances - least
-        believed = shown + linear / 2 + np.sqrt(np.maximum(linear * shown + linear**2 / 4 + free, 0))
+        seen = np.maximum(shown, 0)
+        errors = np.sqrt(np.maximum(linear * seen + free, 0)) / z  # of what is shown
+        few = (allowance(spread * errors / (least + spread * seen), z) / z) ** 2
+        linears, frees = linear * few, free * few
+        believed = shown + linears / 2 + np.sqrt(np.maximum(linears * shown + linears**2 / 4 + frees, 0))
         kept = np.minimum(np.maximum(believed, 0), possible(values, variances, spread, scale))
         parts: NDArray[np.float64] = np.minimum(kept / np.maximum(variances, least), 1)
         return parts

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,13 @@ from numpy.typing import NDArray
 from deniable.mechanisms import ProjectiveGeometryResponse
 from deniable_aggregator.estimators._frequencies import Frequencies
 
-__all__ = ["frequencies", "idle", "supports"]
+__all__ = ["DIVISIBLE", "covered", "frequencies", "idle", "supports"]
 
 _Integers = NDArray[np.int64]
+
+DIVISIBLE = True
+"""Of fewer reports counts may be parts: a support is a sum over many points with next to no reports each, and would
+be off by as many roundings."""
 
 _SMALL = 1 << 14
 """Of tables of so many counts the multiples are kept: 100 kB of them at the most, each."""
@@ -48,8 +53,8 @@ _SMALL = 1 << 14
 
 def frequencies(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> Frequencies:
     """Counters: how often each point was sent."""
-    supported = supports(counters, mechanism.order, mechanism.dimensions)[: mechanism.inputs]
-    return Frequencies(int(counters.sum()), supported, float(mechanism.p), float(mechanism.q))
+    supported = _whole(supports(counters, mechanism.order, mechanism.dimensions))[: mechanism.inputs]
+    return Frequencies(round(counters.sum()), supported, float(mechanism.p), float(mechanism.q))
 
 
 def idle(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> tuple[_Integers, float]:
@@ -58,9 +63,16 @@ def idle(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> tuple[_I
     return supports(counters, mechanism.order, mechanism.dimensions)[mechanism.inputs :], float(mechanism.q)
 
 
-def supports(counters: _Integers, order: int, dimensions: int) -> _Integers:
-    """For every point, how many reports support it."""
-    supported = np.zeros(1, np.int64)
+def covered(mechanism: ProjectiveGeometryResponse, answers: _Integers) -> int:
+    """Of some answers, how many one report supports at most: what supports what is the same both ways round, so that
+    points count the answers among those that support them."""
+    chosen = np.bincount(answers, minlength=mechanism.points).astype(np.int64)
+    return int(supports(chosen, mechanism.order, mechanism.dimensions).max())
+
+
+def supports(counters: NDArray[Any], order: int, dimensions: int) -> NDArray[Any]:
+    """For every point, how many reports support it; whole numbers of whole ones."""
+    supported = np.zeros(1, counters.dtype)
     for degree in range(1, dimensions):
         lower = (order**degree - 1) // (order - 1)
         sums = _sums(counters[lower : lower + order**degree], order, degree)
@@ -68,20 +80,28 @@ def supports(counters: _Integers, order: int, dimensions: int) -> _Integers:
     return supported
 
 
-def _sums(table: _Integers, order: int, degree: int) -> _Integers:
+def _sums(table: NDArray[Any], order: int, degree: int) -> NDArray[Any]:
     """For every monic a of degree below `degree` and every b, the sum of the table at (a, b)."""
     if int(table.sum()) > _most(order, degree):
+        table = _whole(table)
         bits = int(table.max()).bit_length() // 2
         halves = table & (1 << bits) - 1, table >> bits
         low, high = (_sums(half, order, degree) for half in halves)
-        return low + (high << bits)
+        both: _Integers = low + (high << bits)
+        return both
     from scipy.fft import ifftn  # all axes at once: of orders as small as 3 numpy's, axis by axis, take twice as long
 
     # Coefficient i of a meets coefficient j - 1 - i of w: the axes are turned round.
     spectrum = ifftn(table.reshape((order,) * degree), norm="forward").T.ravel()
     multiples = _kept_multiples if table.size <= _SMALL else _multiples
     lines = spectrum[multiples(order, degree)]
-    return np.rint(np.fft.irfft(lines, order, axis=1)).astype(np.int64)
+    sums: NDArray[np.float64] = np.fft.irfft(lines, order, axis=1)
+    return sums if table.dtype.kind == "f" else np.rint(sums).astype(np.int64)
+
+
+def _whole(counts: NDArray[Any]) -> _Integers:
+    """The nearest whole numbers: integers themselves, beyond floating point too."""
+    return np.rint(counts).astype(np.int64) if counts.dtype.kind == "f" else counts
 
 
 @lru_cache(maxsize=32)
