@@ -14,9 +14,9 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 
 from benchmarks.hostile_wire import Wire, data, frame, framed, headers
+from benchmarks.processes import cpu_seconds, memory_bytes, workers
 
 __all__ = ["SHAPES", "Climber", "bombs"]
 
@@ -169,6 +169,7 @@ class Climber:
     def __init__(self, port: int, pid: int, seed: int) -> None:
         self._port = port
         self._pid = pid
+        self._attacked = workers(pid)
         self._rng = random.Random(seed)
         self._held: deque[Wire] = deque()
         self.harm: dict[tuple[str, int], float] = {}
@@ -207,16 +208,16 @@ class Climber:
         return self._rng.choice(list(SHAPES)), self._rng.randrange(1, 21)
 
     def _taken(self) -> tuple[float, float]:
-        """The worker's memory, and its processor time."""
-        process = Path("/proc", str(self._pid))
-        fields = (process / "stat").read_text().rsplit(")", 1)[1].split()
-        return int(fields[21]) * os.sysconf("SC_PAGE_SIZE"), (int(fields[11]) + int(fields[12])) / os.sysconf(
-            "SC_CLK_TCK"
-        )
+        """The memory of those that are attacked, and their processor time."""
+        try:
+            return memory_bytes(self._attacked), cpu_seconds(self._attacked)
+        except FileNotFoundError:  # another one has taken its place
+            self._attacked = workers(self._pid)
+            return memory_bytes(self._attacked), cpu_seconds(self._attacked)
 
 
 def main() -> None:
-    """Attack a port, and the worker behind it, for so many seconds: PORT PID SECONDS SEED."""
+    """Attack a port, and the server behind it, for so many seconds: PORT PID SECONDS SEED."""
     port, pid, seconds, seed = map(int, sys.argv[1:5])
     climber = Climber(port, pid, seed)
     end = time.monotonic() + seconds

@@ -16,18 +16,39 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["Running", "apart", "cpu_seconds", "tree"]
+__all__ = ["Running", "apart", "cpu_seconds", "memory_bytes", "tree", "workers"]
 
+_WORKER = "deniable-worker\n"
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def tree(pid: int) -> Iterator[int]:
     """A process and all that descend from it."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(FileNotFoundError):  # a thread that has just ended
-            for child in (task / "children").read_text().split():
-                yield from tree(int(child))
+    with suppress(FileNotFoundError):  # a process that has just ended
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError):  # a thread that has just ended
+                for child in (task / "children").read_text().split():
+                    yield from tree(int(child))
+
+
+def workers(pid: int) -> set[int]:
+    """The workers of an aggregator, of which one may have taken another's place by now; another server itself."""
+    found = set()
+    for each in tree(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if Path(f"/proc/{each}/comm").read_text() == _WORKER:
+                found.add(each)
+    return found or {pid}
+
+
+def memory_bytes(pids: set[int]) -> int:
+    """What some processes have in memory together, as far as they are still there."""
+    pages = 0
+    for pid in pids:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def cpu_seconds(pids: set[int]) -> float:

@@ -18,8 +18,9 @@ import pytest
 from benchmarks.hostile_wire import Wire, framed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from deniable_aggregator.serving import connections as connections_module
 from deniable_aggregator.serving import server as serving_module
-from deniable_aggregator.serving.connections import Guard
+from deniable_aggregator.serving.connections import _FRESH_SECONDS, _LATEST, Guard, _late
 from support.aggregator_server import Client, connected, request, serving
 from support.aggregators import DIGEST, EXACT, running
 from support.waiting import PATIENCE, until
@@ -149,6 +150,7 @@ def test_the_file_limit_is_raised(collection: Path, tmp_path: Path) -> None:
 def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Below half of the places nobody is closed; above it the quiet are, and those that have just spoken are not."""
     monkeypatch.setattr(serving_module, "places", lambda: 1 << 16)
+    monkeypatch.setattr(connections_module, "_FRESH_AT_MOST", _FRESH_SECONDS)
 
     async def crowd() -> None:
         async with serving(tmp_path) as (server, client):
@@ -164,7 +166,7 @@ def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest
                 return sorted(each.quiet for each in found if each)
 
             before = len(os.listdir("/proc/self/fd"))
-            await until(lambda: quiet()[-len(wires)] > 2, "all have been quiet for long enough")
+            await until(lambda: quiet()[-len(wires)] > _FRESH_SECONDS, "all have been quiet for long enough")
             assert await client.submit(request((0, 1))) is False
             number = await guard.look()
             assert number == 150 + 1 - 75
@@ -181,6 +183,14 @@ def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest
                 wire.close()
 
     asyncio.run(crowd())
+
+
+def test_a_process_that_hardly_runs_knows_that_it_is_late() -> None:
+    """By what it was kept from since it looked last: what it does, and whom it takes for quiet, is told by that."""
+    assert _late(0.5, 0.0) == 1.0
+    assert _late(0.5, 0.25) == 2.0
+    assert _late(0.5, 0.5) == _late(0.5, 9.0) == _LATEST
+    assert _late(0.0, 0.0) == 1.0
 
 
 def test_watchers_that_take_no_answer_hold_nothing_up(tmp_path: Path) -> None:

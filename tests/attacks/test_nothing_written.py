@@ -19,6 +19,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -344,10 +345,17 @@ def everything(where: Path) -> dict[str, bytes]:
     return {str(each.relative_to(where)): each.read_bytes() for each in files}
 
 
-def test_nothing_is_written_of_who_calls_or_what_they_send(tmp_path: Path, said: Said) -> None:
+@pytest.fixture
+def here() -> Iterator[Path]:
+    """A directory with a short name: sockets lie in what lies in it."""
+    with tempfile.TemporaryDirectory(prefix="written-") as made:
+        yield Path(made)
+
+
+def test_nothing_is_written_of_who_calls_or_what_they_send(here: Path, said: Said) -> None:
     """While it runs and after it has ended; and what is written is looked at: the log says what has happened, the
     store has the counters, the device its ledger."""
-    system = System(tmp_path, said)
+    system = System(here, said)
     with system.serving() as program:
         payloads = [said.payload() for _ in range(120)]
         with ThreadPoolExecutor(6) as pool:

@@ -188,6 +188,19 @@ def test_more_aggregators_come_for_processors_and_for_batches_that_wait() -> Non
     assert not of(rendered(*GIVEN, "--set", "ingest.autoscaling.enabled=false"), "HorizontalPodAutoscaler")
 
 
+def test_where_aggregators_speak_tls_they_are_asked_by_it() -> None:
+    """The page and its counts do then, too."""
+    (monitor,) = of(rendered(*ALL), "ServiceMonitor")
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["scheme"] == "https"
+    for words, insecure, protocol in ((GIVEN, True, "http"), (ALL, False, "https")):
+        found = rendered(*words)
+        settings = [each["data"]["serve.toml"] for each in of(found, "ConfigMap") if "serve.toml" in each["data"]]
+        assert ["insecure = true" in each for each in settings] == [insecure] * 2
+        ports = [port for each in of(found, "Service") for port in each["spec"]["ports"] if port["name"] == "http"]
+        assert {port["appProtocol"] for port in ports} == {protocol}
+
+
 def test_no_secret_is_written_down(documents: Documents) -> None:
     """The store's address is read from a secret that is made elsewhere, and is in no map, flag or annotation."""
     assert not of(documents, "Secret")

@@ -13,7 +13,7 @@ ROOM = Path(demo.__file__).parent
 
 
 @pytest.mark.parametrize(
-    "devices", [20_000, pytest.param(1_000_000, marks=[pytest.mark.deep, pytest.mark.timeout(600)])]
+    "devices", [60_000, pytest.param(1_000_000, marks=[pytest.mark.deep, pytest.mark.timeout(600)])]
 )
 def test_a_fleet_is_counted(tmp_path: Path, devices: int) -> None:
     """Every simulated device is counted once."""

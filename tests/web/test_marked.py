@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -49,8 +50,11 @@ def test_an_answer_says_which_epoch_is_suspicious(aggregator: Running) -> None:
 
 def test_metrics_count_marks_of_the_newest_epoch(aggregator: Running) -> None:
     """A gauge of each metric, also where there is none: an alert sees it rise."""
+    now = COLLECTION.epoch_at(time.time())
+    aggregator.put(COLLECTION, now, {"dark": [np.array([1000, 1000])]}, batches=2000)
     told = got(aggregator, "/metrics")
+    assert 'deniable_reports{collection="editor",metric="dark"} 2000.0' in told
     assert 'deniable_suspicions{collection="editor",metric="dark"} 0.0' in told
     assert 'deniable_suspicions{collection="editor",metric="minutes"} 0.0' in told
-    aggregator.put(COLLECTION, TODAY, {"dark": [np.array([20_000, 0])]}, batches=2000)
+    aggregator.put(COLLECTION, now, {"dark": [np.array([20_000, 0])]}, batches=2000)
     assert 'deniable_suspicions{collection="editor",metric="dark"} 1.0' in got(aggregator, "/metrics")

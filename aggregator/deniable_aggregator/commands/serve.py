@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "add_settings", "settings_of"]
 
+_UNITS = {"M": 20, "G": 30}
+"""Powers of two."""
+
 
 def add(commands: Any) -> None:
     """Add `deniable serve` to the commands, with its options."""
@@ -93,6 +96,13 @@ def add_settings(parser: Parser) -> None:
     )
     parser.add_argument(
         "--workers", type=positive, default=1, help="processes that take reports (%(default)s); best one a processor"
+    )
+    parser.add_argument(
+        "--worker-memory",
+        type=_bytes,
+        default="512M",
+        metavar="SIZE",
+        help="memory beyond which a fresh process takes a worker's place, such as 256M or 1G (%(default)s)",
     )
     parser.add_argument(
         "--shards",
@@ -167,6 +177,13 @@ def _durability(text: str) -> Durability:
         raise argparse.ArgumentTypeError(f"is memory, fsync, replicated or replicated:N, not {text!r}") from None
 
 
+def _bytes(text: str) -> int:
+    number, unit = text[:-1], text[-1:].upper()
+    if unit not in _UNITS or not number.isdecimal() or int(number) < 1:
+        raise argparse.ArgumentTypeError(f"is a whole number of M or G, such as 512M, not {text!r}")
+    return int(number) << _UNITS[unit]
+
+
 def _keep(text: str) -> tuple[str, int]:
     """A collection's name, or none, and for how many seconds its counters are kept."""
     from deniable_aggregator.analysis.dates import seconds_of
@@ -211,6 +228,7 @@ def settings_of(options: Any) -> Settings:
         shards=options.shards,
         grace=options.grace,
         access=access,
+        worker_memory=options.worker_memory,
         simulated=options.simulated,
     )
     return replace(settings, calendar=replace(settings.calendar, **_kept(options.keep)))

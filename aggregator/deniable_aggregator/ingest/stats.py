@@ -24,7 +24,7 @@ __all__ = ["Board", "Histogram", "IngestStats"]
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _BATCHES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
-_SLOTS = 256
+_SLOTS = 512
 _SLOT_BYTES = 4096
 _PAGE_BYTES = _SLOT_BYTES // 2 - 8
 """A slot is a number and two pages, which are written in turn; the number says how often, so that the page that it

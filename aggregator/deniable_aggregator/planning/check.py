@@ -21,7 +21,7 @@ from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected, frequencies
-from deniable_aggregator.planning.leverage import gain
+from deniable_aggregator.planning.leverage import TARGETS, gain, gain_over_ten
 from deniable_aggregator.planning.noise import rounded
 from deniable_aggregator.planning.otherwise import named
 
@@ -162,7 +162,8 @@ def _depth(metric: Metric, kind: Tree) -> float:
 
 
 def reasons(collection: Collection) -> Iterator[str]:
-    """One sentence for each metric that several mechanisms could ask, or that could have other buckets."""
+    """One sentence for each metric that several mechanisms could ask, or that could have other buckets; of long lists
+    also how far one fake moves ten of the answers together, beside the chosen mechanism's."""
     for metric in collection.metrics.values():
         if isinstance(metric.kind, Distribution):
             yield _buckets(metric, metric.kind)
@@ -170,7 +171,7 @@ def reasons(collection: Collection) -> Iterator[str]:
             yield _cells(metric, metric.kind)
         others = _others(metric)
         if others:
-            yield f"{metric.name}: {', '.join(others)}"
+            yield f"{metric.name}: {', '.join(others)}{_pushed(metric)}"
 
 
 def _buckets(metric: Metric, kind: Distribution) -> str:
@@ -211,6 +212,14 @@ def _cells(metric: Metric, kind: Joint) -> str:
     pairs = replace(kind, pairs=kind.of[0])
     fewer = devices(pairs, pairs.columns(metric.epsilon, "auto"))
     return f"{told}; with pairs = {kind.of[0]!r} about {rounded(fewer)} do"
+
+
+def _pushed(metric: Metric) -> str:
+    """How far one fake moves ten of a long list's answers together, by the chosen mechanism and by the others."""
+    if not isinstance(metric.kind, Category) or len(metric.kind.values) <= TARGETS:
+        return ""
+    told = [f"{gain_over_ten(each.mechanism):.3g} by {each.name}" for each in metric.kind.choices(metric.epsilon)]
+    return f"; one fake moves ten answers together as far as so many liars: {', '.join(told)}"
 
 
 def _others(metric: Metric) -> list[str]:

@@ -1,8 +1,9 @@
-"""Closings: how many connections were closed, said at most once a minute each way.
+"""Closings: how many connections were closed, said once a minute at most; and nothing of answers that nobody took.
 
 Somebody who holds connections has some of them closed at every look, twice a second or more, for as long as they
 like: a line for each would fill the log, and hide whatever else stands there. So the first is told at once, and those
-after it once a minute, added up.
+after it once a minute, added up. And grpc.aio logs a traceback for every call whose caller has gone before its answer
+was written, as devices do now and then and others as often as they like.
 """
 
 from __future__ import annotations
@@ -11,10 +12,21 @@ import logging
 import time
 from collections.abc import Callable
 
-__all__ = ["Closings"]
+__all__ = ["Closings", "say_nothing_of_untaken_answers"]
 
 _LOG = logging.getLogger(__name__)
 _APART_SECONDS = 60.0
+_GRPC, _UNTAKEN = "grpc._cython.cygrpc", "ExecuteBatchError"
+"""Who logs it, and what it calls it."""
+
+
+def say_nothing_of_untaken_answers() -> None:
+    """Have no traceback logged where an answer could not be written."""
+    logging.getLogger(_GRPC).addFilter(_not_untaken)
+
+
+def _not_untaken(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and type(record.exc_info[1]).__name__ == _UNTAKEN)
 
 
 class Closings:

@@ -27,8 +27,9 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from deniable_aggregator.serving.closings import Closings
+from deniable_aggregator.serving.closings import Closings, say_nothing_of_untaken_answers
 from deniable_aggregator.serving.debts import Debts
+from deniable_aggregator.serving.processors import waited
 
 __all__ = ["Guard", "places", "raise_file_limit"]
 
@@ -46,8 +47,9 @@ _BUSY = 0.25
 """A process that has used so much of a processor since it was looked at is busy: it may not have had more."""
 _KEPT = 128
 """So many quiet connections are kept when memory is tight: an idle one takes 20 kB."""
-_FRESH_SECONDS = 2.0
-"""A connection that has been quiet for less is not closed: its first words may be on their way."""
+_FRESH_SECONDS, _FRESH_AT_MOST = 2.0, 10.0
+"""A connection that has been quiet for less is not closed: its first words may be on their way, or wait in gRPC. The
+first are seconds for a process that has a processor; one that is kept from it takes longer, up to the last."""
 _TASKS = 20_000
 """Two a call. With more calls than that, quiet connections go as well: they keep calls whose answers nobody takes."""
 _LAST_DATA, _RECEIVED = 52, 128
@@ -59,7 +61,10 @@ _FILES = "/proc/self/fd"
 _GATHER_SECONDS = 0.005
 """So long those that are to be closed are gathered, at the least: to look through all files takes milliseconds."""
 _EXPEL_SHARE, _LOOK_SHARE = 10, 30
-"""And a tenth of the loop's time is spent on finding them at the most; a thirtieth on looking at all connections."""
+"""And a tenth of the loop's time is spent on finding them at the most; a thirtieth on looking at all connections. Of
+the time that it has: where it has a tenth of a processor, a tenth of that."""
+_LATEST = 20.0
+"""Nobody is taken to be later: it is looked at some connections, however little time there is."""
 _THINNED = 200
 """When memory is tight, so many connections are closed twice a second at the most."""
 _AT_ONCE, _APART_SECONDS = 10, 0.025
@@ -123,7 +128,9 @@ class Guard:
         self._on_way = on_way
         """The bytes of messages that a connection may have on their way."""
         self._debts = Debts()
-        self._looked, self._used = time.monotonic(), time.process_time()
+        self._looked, self._used, self._kept = time.monotonic(), time.process_time(), waited()
+        self._late = 1.0
+        """So many times as long as with a processor of its own everything takes this process now."""
         self._expelled: set[str] = set()
         self._expels = 0.0
         """When connections may be looked for again, on the loop's clock."""
@@ -131,6 +138,7 @@ class Guard:
         self._thins = 0.0
         """When connections may be closed for the sake of memory again, however often it is looked at them."""
         self._closings = Closings()
+        say_nothing_of_untaken_answers()
 
     async def keep(self) -> None:
         """Look at the connections, for ever."""
@@ -139,15 +147,17 @@ class Guard:
             await asyncio.sleep(pause)
             began = time.thread_time()
             await self.look()
-            pause = max(_BUSY_SECONDS, _LOOK_SHARE * (time.thread_time() - began)) if self._busy else _LOOK_SECONDS
+            spent = self._late * (time.thread_time() - began)
+            pause = max(_BUSY_SECONDS, _LOOK_SHARE * spent) if self._busy else _LOOK_SECONDS
             self._closings.tell()
 
     async def look(self) -> int:
         """Close quiet connections if there are too many, or too many calls, or memory is tight, and those in debt if
         the process is busy; how many were."""
-        now, used, brought = time.monotonic(), time.process_time(), self._brought()
-        seconds, spent = now - self._looked, used - self._used
-        self._looked, self._used = now, used
+        now, used, kept, brought = time.monotonic(), time.process_time(), waited(), self._brought()
+        seconds, spent, lost = now - self._looked, used - self._used, kept - self._kept
+        self._looked, self._used, self._kept = now, used, kept
+        self._late = _late(seconds, lost)
         self._busy = spent > _BUSY * seconds
         if not self._busy:
             self._debts.forget()
@@ -184,7 +194,7 @@ class Guard:
         for number, connection in enumerate(sorted(found, reverse=True)[: max(surplus, 0)]):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(_APART_SECONDS if tight and number else 0)
-            if connection.quiet >= _FRESH_SECONDS:
+            if connection.quiet >= min(_FRESH_SECONDS * self._late, _FRESH_AT_MOST):
                 closed += self._close(connection)
         self._closings.quiet(closed, len(found), self._most)
         return closed
@@ -211,7 +221,8 @@ class Guard:
                     self._closings.empty(1)
             if not expelled:
                 break
-        self._expels = asyncio.get_running_loop().time() + _EXPEL_SHARE * (time.thread_time() - began)
+        spent = self._late * (time.thread_time() - began)
+        self._expels = asyncio.get_running_loop().time() + _EXPEL_SHARE * spent
 
     def _connection(self, file: int) -> _Connection | None:
         """What a file is, if it is a connection to the port."""
@@ -237,6 +248,11 @@ class Guard:
                 own.shutdown(socket.SHUT_RDWR)
                 return True
         return False
+
+
+def _late(seconds: float, lost: float) -> float:
+    """How late a process is that was kept from running for so much of the last seconds."""
+    return min(seconds / (seconds - lost), _LATEST) if seconds > lost else _LATEST if lost else 1.0
 
 
 def _named(own: socket.socket) -> str:

@@ -59,7 +59,7 @@ _STORE_CHECK_SECONDS = 0.5
 _CANCEL_SECONDS = 0.1
 _MOST_CALLS = 32_000
 """Of a process, at a time: as many as may wait to be stored, and half as many whose answers nobody takes."""
-_MOST_PENDING = 4000
+_MOST_PENDING = 2000
 """Calls that the loop has not even looked at are for gRPC to keep, with whatever has come of their messages. The
 batcher bounds what waits to be stored, and says so in words; here calls are cut, and some of the last tenth."""
 _UNREAD_BYTES = 8 << 20
@@ -133,6 +133,8 @@ class Settings:
     """This process's number on the board."""
     desk: Path | None = None
     """The socket of the process that answers questions; None: this process answers them."""
+    worker_memory: int = 512 << 20
+    """Bytes that a worker may have before a fresh one takes its place (`relief.py`)."""
     simulated: bool = False
     """Its store is for simulated devices."""
     folds: bool = True

@@ -48,8 +48,6 @@ _LISTENERS = 8
 those of four)."""
 _MOST_RELOADS = 10
 """So many are told of."""
-_LAST_SECONDS = 5.0
-"""Beyond the grace period: what a worker has left to end by itself, before it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +144,9 @@ class Supervisor:
         """End without losing anything, within the grace period."""
         for task in self._background:
             await ended(task)
-        seconds = self._settings.grace + _LAST_SECONDS
-        await asyncio.gather(*(worker.stop(seconds) for worker in self._workers))
+        await asyncio.gather(*(worker.stop() for worker in self._workers))
         if self._desk:  # last: calls of workers to it end with the calls that they are for
-            await self._desk.stop(seconds)
+            await self._desk.stop()
         self._nursery.close()
         await self._leaving.aclose()
 
@@ -182,6 +179,8 @@ class Supervisor:
         room = Path(leaving.enter_context(tempfile.TemporaryDirectory(prefix="deniable-")))
         board = settings.board or room / "board"
         self._board = Board(board)
+        for slot in range(2 * self._number):
+            self._board.join(slot)  # nothing waits there, however an earlier worker has ended
         url, durability = settings.redis_url, settings.durability
         if settings.data_dir:
             durability = Durability()  # what it answers is synced
@@ -214,6 +213,7 @@ class Supervisor:
             Member(
                 Orders(replace(settings, worker=number), None, processor, texts, leave_none(self._number)),
                 self._nursery,
+                spare=number + self._number,
             )
             for number, processor in enumerate(processors_of(self._number))
         ]

@@ -21,7 +21,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 collections = ["/etc/deniable/collections"]
 listen = "[::]:8470"
 http = "0.0.0.0:8471"
+{{- if not $root.Values.tls.secret }}
 insecure = true    # who reaches what is said by the network policies
+{{- end }}
 workers = {{ $own.workers }}
 shards = {{ $root.Values.store.shards }}
 durability = {{ $root.Values.store.durability | quote }}

@@ -1,0 +1,94 @@
+"""How far one fake moves several answers together: as the papers have it, and as it comes out when fakes send it."""
+
+from __future__ import annotations
+
+import math
+import re
+from random import Random
+
+import numpy as np
+import pytest
+
+from deniable import Collection
+from deniable.epsilon import Epsilon
+from deniable.mechanisms import Supporting, choose
+from deniable_aggregator.estimators import frequencies
+from deniable_aggregator.planning.check import reasons
+from deniable_aggregator.planning.leverage import gain_over, gain_over_ten
+from support.collection_files import head
+from support.commands import ROOT
+
+
+def sent(mechanism: Supporting, targets: list[int]) -> float:
+    """What 1,000 fakes among 100,000 reports add to the shares of some answers, in liars: the report that adds most
+    of all that can be sent, or a subset that holds as many of them as fit."""
+    generator = np.random.default_rng(7)
+    shape = mechanism.shape.counters
+    honest = (
+        generator.multinomial(99_000, np.full(shape, 1 / shape))
+        if mechanism.naming is None or (mechanism.naming.answers == 1)
+        else np.append(99_000, np.full(shape - 1, round(99_000 * float(mechanism.q))))
+    )
+    best = -math.inf
+    for payload in reports(mechanism, targets):
+        fakes = np.zeros(shape, np.int64)
+        fakes[payload] = 1000
+        before, after = (frequencies(mechanism, own).values[targets].sum() for own in (honest, honest + fakes))
+        best = max(best, (after * 100_000 - before * 99_000) / 1000)
+    return float(best)
+
+
+def reports(mechanism: Supporting, targets: list[int]) -> list[list[int]]:
+    """The counters that each payload adds to."""
+    if mechanism.naming is None or mechanism.naming.answers == 1:
+        return [[payload] for payload in mechanism.payloads()]
+    others = [each for each in range(mechanism.inputs) if each not in targets]
+    chosen = (targets + others)[: mechanism.naming.answers]
+    return [[0, *(1 + each for each in chosen)]]
+
+
+@pytest.mark.parametrize("name", ["randomized_response", "subset_selection", "projective_geometry"])
+@pytest.mark.parametrize(("size", "epsilon", "count"), [(64, 2, 20), (48, 1, 10), (200, 1, 10)])
+def test_what_is_stated_is_what_fakes_do(name: str, size: int, epsilon: int, count: int) -> None:
+    """To a part in a hundred, of answers that are drawn."""
+    mechanism = choose(Epsilon.of(epsilon), size, name)
+    targets = Random(size).sample(range(size), count)
+    assert sent(mechanism, targets) == pytest.approx(gain_over(mechanism, np.array(targets)), rel=0.01)
+
+
+def test_it_is_what_the_papers_say() -> None:
+    """Of 1,024 values at epsilon 1 and ten answers, and of 64 at epsilon 2 and twenty."""
+    for size, epsilon, count in ((1024, Epsilon.of(1), 10), (64, Epsilon.of(2), 20)):
+        answers = np.arange(count)
+        stated = 1 + (size - count) / (math.exp(float(epsilon)) - 1)
+        assert gain_over(choose(epsilon, size, "randomized_response"), answers) == pytest.approx(stated, rel=1e-6)
+        subset = choose(epsilon, size, "subset_selection")
+        p, q, k = float(subset.p), float(subset.q), subset.supported
+        stated = min(count, k) * (1 - q) / (p - q) - max(count - k, 0) * q / (p - q)
+        assert gain_over(subset, answers) == pytest.approx(stated, rel=1e-6)
+    every = {name: gain_over_ten(choose(Epsilon.of(1), 1024, name))
+             for name in ("randomized_response", "subset_selection", "projective_geometry")}  # fmt: skip
+    assert every["randomized_response"] == pytest.approx(591, rel=0.01)
+    assert every["subset_selection"] == pytest.approx(31.6, rel=0.01)
+    assert every["projective_geometry"] == pytest.approx(20.4, rel=0.05)
+
+
+def test_check_says_it_of_long_lists() -> None:
+    """Beside the variances of what else could ask."""
+    values = str([f"v{number}" for number in range(1000)]).replace("'", '"')
+    table = f'[metrics.long]\nkind = "category"\nvalues = {values}\nepsilon = 1\ndescription = "d"\n'
+    (said,) = reasons(Collection.loads(head("c", 2.0) + table))
+    assert "one fake moves ten answers together as far as so many liars: " in said
+    assert "57" in said.rpartition("by randomized_response")[0]
+
+
+def test_the_page_has_these_figures() -> None:
+    """docs/poisoning.md, to the digits that it shows: the gain, and the variance in brackets."""
+    lines = (ROOT / "docs" / "poisoning.md").read_text(encoding="utf-8").splitlines()
+    found = [re.findall(r"[\d.,]+", line) for line in lines if re.match(r"\| of [\d,]+, epsilon", line)]
+    assert len(found) == 4
+    names = ("randomized_response", "subset_selection", "projective_geometry")
+    for size, epsilon, *numbers in ([cell.strip(",") for cell in row] for row in found):
+        asked = [choose(Epsilon.of(int(epsilon)), int(size.replace(",", "")), name) for name in names]
+        told = [number for own in asked for number in (gain_over_ten(own), float(own.variance))]
+        assert [float(number) for number in numbers] == pytest.approx(told, rel=0.01)
