@@ -13,7 +13,7 @@ looks at K of them and takes the smallest times K is wrong no more often than th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +60,13 @@ def added_up(shape: Shape, counters: _Counts) -> bool:
 
 def share_chances(counts: _Counts, reports: int, low: float | _Floats, high: float | _Floats) -> _Floats:
     """Of counts to which a report adds with a chance between two: that they are so few, and that they are so many."""
-    few, many = bdtr(counts, reports, low), bdtrc(counts - 1, reports, high)
+    few, many = _each(bdtr, counts, reports, low), _each(bdtrc, counts - 1, reports, high)
     return np.concatenate([few, many])
 
 
 def idle_chances(counts: _Counts, reports: int, rate: float | _Floats) -> _Floats:
     """Of counts that are the same whatever devices answer, each with a rate: that they are so far off."""
-    chances: _Floats = 2 * np.minimum(bdtr(counts, reports, rate), bdtrc(counts - 1, reports, rate))
+    chances: _Floats = 2 * np.minimum(_each(bdtr, counts, reports, rate), _each(bdtrc, counts - 1, reports, rate))
     return chances
 
 
@@ -125,6 +125,14 @@ def level_chances(fit: Fit, mechanisms: Sequence[Mechanism]) -> _Floats:
         reach = np.maximum(one / above.reports, several / below.reports)
         found.append(2 * _bounded(off, variance, reach, 1))
     return np.concatenate(found)
+
+
+def _each(tail: Callable[..., _Floats], counts: _Counts, reports: int, rate: float | _Floats) -> _Floats:
+    """A tail for each count of as many reports. Of thousands of counts with one rate only few differ."""
+    if np.ndim(rate):
+        return tail(counts, reports, rate)
+    values, places = np.unique(counts, return_inverse=True)
+    return tail(values, reports, rate)[places]
 
 
 def _bounded(excess: _Floats | float, variance: _Floats | float, reach: _Floats | float, reports: int) -> _Floats:

@@ -96,7 +96,7 @@ class Questions:
         metrics = self.analyst.metrics(about, request.metric or None)
         epochs = query.epochs + (before.epochs or query.epochs) * (before.baseline is None)
         joined, times = len(self.analyst.catalog.joined(about)), SIDES_TIMES * LOOKS_TIMES[query.looks]
-        price = Price(about, metrics, epochs, query.rows, times=times, joined=joined)
+        price = Price(about, metrics, epochs, query.rows, times=times, joined=joined, marked=False)
         async with self._turn(asker, price) as turn:
             asked = request.collection, query, before, devices, request.metric or None
             found = await changes(self.analyst, *asked, request.false_discovery_rate or RATE, turn)
