@@ -100,10 +100,10 @@ def test_a_histogram_counts_up_to_and_including_each_bound() -> None:
     assert (histogram.counts, histogram.total) == ([2, 2, 1], 8.0)
 
 
-@pytest.mark.parametrize("number", [-1, 256])
+@pytest.mark.parametrize("number", [-1, 512])
 def test_a_board_has_room_for_so_many_workers(tmp_path: Path, number: int) -> None:
-    """Slots are numbered from 0 to 255."""
-    with pytest.raises(ValueError, match="slots 0 to 255"):
+    """Slots are numbered from 0 to 511."""
+    with pytest.raises(ValueError, match="slots 0 to 511"):
         Board(tmp_path / "board").join(number)
 
 

@@ -54,8 +54,12 @@ def entered(tree: Path, path: str) -> None:
     """The entry of a list, where the page puts it: the import behind those before it, and the last place."""
     lines = (tree / path).read_text(encoding="utf-8").splitlines(keepends=True)
     imported, listed = ENTRIES[path].splitlines(keepends=True)
-    before = max(line for line in lines if line.startswith(imported.partition(NAME)[0]) and line < imported)
-    lines.insert(lines.index(before) + 1, imported)
+    alike = [line for line in lines if line.startswith(imported.partition(NAME)[0])]
+    if imported.startswith(" "):  # of the first import of several names, which is of the mechanisms' files
+        alike = lines[: lines.index(")\n")]
+    lines.insert(
+        lines.index(max(line for line in alike if line[:1] == imported[:1] and line < imported)) + 1, imported
+    )
     lines.insert(lines.index("    )\n", lines.index("}\n") - 1), listed)
     (tree / path).write_text("".join(lines), encoding="utf-8")
 

@@ -7,6 +7,7 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -103,10 +104,9 @@ def test_a_page_that_is_open_asks_again_when_its_token_has_gone(page: Page, file
 
 def _in(page: Page, token: str) -> bool:
     """Whether a token that is new is known by now."""
-    if page.get_by_label("Token").count():
+    with page.expect_response(lambda answer: answer.request.method == "POST") as answered:
         log_in(page, token)
-        page.wait_for_load_state()
-    return page.get_by_label("Token").count() == 0
+    return answered.value.status == HTTPStatus.SEE_OTHER
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -41,7 +41,6 @@ def run(options: Any) -> int:
     where something could not be looked at."""
     from deniable_aggregator.doctor import Subject, examine
 
-    logging.disable(logging.WARNING)  # what is wrong is said below, once
     given = vars(options)
     subject = Subject(
         serve.settings_of(options),
@@ -51,7 +50,11 @@ def run(options: Any) -> int:
         roots=given.get("tls_ca"),
         token_file=given.get("token_file"),
     )
-    found = asyncio.run(examine(subject))
+    logging.disable(logging.WARNING)  # what is wrong is said below, once
+    try:
+        found = asyncio.run(examine(subject))
+    finally:
+        logging.disable(logging.NOTSET)
     if given.get("json"):
         print(json.dumps({
             "findings": [each._asdict() for each in found.findings], "well": found.well, "unseen": found.unseen,
