@@ -235,7 +235,8 @@ def without_fakes(metric: Metric, counters: Counters, found: Estimate, share: fl
         replace(row, value=row.value / times) if own else row for row, own in zip(found.rows, totals, strict=True)
     )
     low, high = np.where(totals, times, 1.0) * room.without(metric, counters, plain, fakes)
-    least, most = np.where(totals, np.minimum(possible * (1 - share), possible), possible)[0], possible[1]
+    fewer = np.where(totals, possible * (1 - share), possible)  # on either side of 0
+    least, most = np.minimum(fewer, possible)[0], np.maximum(fewer, possible)[1]
     return np.stack([np.clip(np.nan_to_num(own, nan=end), least, most)
                      for own, end in ((low, -np.inf), (high, np.inf))])  # fmt: skip
 
