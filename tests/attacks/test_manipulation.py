@@ -25,6 +25,7 @@ from deniable_aggregator.answers import answer, combines, ends, without_fakes
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.simulate import simulate
 from mechanisms.registered import beside
+from support.asked import asked as alone_asked
 
 HONEST, FAKES = 3800, 200
 SHARE = FAKES / (HONEST + FAKES)
@@ -132,3 +133,20 @@ def test_every_kind_and_every_mechanism_is_attacked() -> None:
     """By the registries: one without a bound can not be made, and one without an attack is missed here."""
     assert {metric.kind.name for metric in METRICS.values()} == set(KINDS)
     assert {mechanism.name for metric in METRICS.values() for mechanism in metric.mechanisms} == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("ends_at", [(-10, -1), (1, 10)])
+def test_a_total_of_fewer_devices_may_be_nearer_to_nothing_than_all_could_be(ends_at: tuple[int, int]) -> None:
+    """Of a range on one side of 0: without 200 of 4,000 devices at -1 the total is -3,800, and not -4,000."""
+    start, end = ends_at
+    metric = alone_asked("number", f'range = [{start}, {end}]\nmechanism = "laplace"\nepsilon = 4')
+    near, mechanism = min(ends_at, key=abs), metric.columns[0].mechanism
+    place = (near - start) / (end - start)
+    (payload,) = (each for each in range(mechanism.shape.size) if mechanism.place_of(each) == place)
+    (one,) = accumulate(metric, [Report(0, payload)])
+    found, alone = answer(metric, [(HONEST + FAKES) * one]), answer(metric, [HONEST * one])
+    low, high = without_fakes(metric, [(HONEST + FAKES) * one], found, SHARE)
+    total = [row.key for row in found.rows].index("total")
+    assert alone.rows[total].value == pytest.approx(near * HONEST)
+    assert low[total] <= alone.rows[total].value + 1e-6
+    assert high[total] >= alone.rows[total].value - 1e-6

@@ -9,6 +9,7 @@ from tools.fleets import cases
 from tools.plan_power import PAGE, ROWS, found
 
 from deniable_aggregator.answers import Measure, RowId
+from deniable_aggregator.planning.population import Shares
 from deniable_aggregator.planning.power import POWER, seen
 from deniable_aggregator.planning.widths import MOST, widths
 from support.asked import asked
@@ -61,6 +62,15 @@ def test_a_node_that_grows_is_as_uncertain_as_it_is_then() -> None:
         ratios = [getattr(found[each], part) / getattr(known[each], part) for each in where]
         assert fmean(ratios) == pytest.approx(1, abs=0.03)
         assert ratios == pytest.approx([1] * len(names), abs=0.05)
+
+
+def test_a_change_is_planned_where_but_one_of_some_values_occurs() -> None:
+    """Of a truth that gives a value no weight: the same as if it were one in a billion."""
+    tree = asked("tree", 'paths = ["a", "b", "c"]\nepsilon = 2')
+    found, known = (seen(tree, 1_000, Shares.of(["a", "b"], [1.0, rare])) for rare in (0.0, 1e-9))
+    for where, own in known.items():
+        assert found[where].change == pytest.approx(own.change, rel=1e-3), where
+        assert found[where].apart == pytest.approx(own.apart, rel=1e-3), where
 
 
 def test_four_times_as_many_devices_see_half_of_it() -> None:

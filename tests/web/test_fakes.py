@@ -6,14 +6,17 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from typing import Any
 from urllib.error import HTTPError
 
+import numpy as np
 import pytest
 
 from deniable import Collection
 from deniable_aggregator import Reader, RemoteError
 from deniable_aggregator.commands import main
 from deniable_aggregator.planning.leverage import gain
+from deniable_aggregator.planning.simulate import simulate
 from support.editor import BROWSER, DARK, HEAD, MINUTES, filled
 from support.site import Running, got, running
 
@@ -70,3 +73,21 @@ def test_json_csv_and_the_command_say_the_same(
         got(aggregator, f"{room}?last_epoch={TODAY}&fakes=1")
     with pytest.raises(HTTPError, match="400"):
         got(aggregator, f"/api/v1/collections/editor/comparisons/dark?last_epoch={TODAY}&fakes=0.01")
+
+
+def test_bounds_of_words_are_the_same_whichever_rows_are_told() -> None:
+    """All words that are found count for what is found together, also where a few of them are told, or none."""
+    text = '[metrics.said]\nkind = "text"\ndescription = "It"\nepsilon = 4\n'
+    collection = Collection.loads(HEAD + text)
+    counters = simulate(collection.metrics["said"], ["yes", "no", "perhaps"] * 2000, np.random.default_rng(3))
+    with running(collection) as started:
+        started.put(collection, TODAY, {"said": counters}, batches=6000)
+        with Reader(started.endpoint) as reader:
+            asked: list[dict[str, Any]] = [{}, {"rows": 1}, {"series": ["found"]}]
+            whole, *parts = (reader.estimates("said", last_epoch=TODAY, fakes=0.02, **each) for each in asked)
+    ends = {(row["series"], row["key"]): (row["fakes_low"], row["fakes_high"]) for row in whole}
+    assert len(ends) >= 4
+    for part in parts:
+        assert len(part) < len(whole)
+        for row in part:
+            assert ends[row["series"], row["key"]] == (row["fakes_low"], row["fakes_high"])

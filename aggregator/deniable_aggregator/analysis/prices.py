@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniable import Collection, Metric
+from deniable.kinds import Distribution, Tree
 from deniable_aggregator.analysis.question import LOOKED_AT
 from deniable_aggregator.answers import effort, headings, row_count, searching, swaying
 
@@ -87,9 +88,10 @@ def bounding(metric: Metric, most: int) -> int:
 
 
 def suspecting(metric: Metric) -> int:
-    """To look for marks of fakes in one epoch."""
+    """To look for marks of fakes in one epoch. Levels are fitted, as for an answer."""
     counters = sum(column.shape.counters for column in metric.columns)
-    return _ESTIMATE + _ESTIMATE_COLUMN * len(metric.columns) + _MARK * counters
+    fitted = effort(metric) if isinstance(metric.kind, Distribution | Tree) else 0
+    return _ESTIMATE + _ESTIMATE_COLUMN * len(metric.columns) + _MARK * counters + fitted
 
 
 def telling(metric: Metric, most: int) -> int:

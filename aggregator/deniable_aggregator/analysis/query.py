@@ -93,7 +93,8 @@ class _Found:
         """What is asked for of an answer from these counters."""
         estimate, fits, counts = chosen(metric, found.estimate, query)
         lead = leading(metric, found.estimate.told(query.series, query.asked))
-        ends = without_fakes(metric, added(epochs), estimate, query.fakes).T.tolist() if query.fakes else []
+        asked = found.estimate, query.fakes, estimate
+        ends = without_fakes(metric, added(epochs), *asked).T.tolist() if query.fakes else []
         bounds = [(low, high) for low, high in ends]
         return cls(replace(found, estimate=estimate), fits, counts, lead, bounds)
 

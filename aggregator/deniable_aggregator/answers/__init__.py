@@ -221,10 +221,20 @@ def check_fakes(share: float) -> None:
         raise ValueError(f"a share of fakes lies between 0 and 1, such as 0.01, not {share}")
 
 
-def without_fakes(metric: Metric, counters: Counters, found: Estimate, share: float) -> NDArray[np.float64]:
-    """For each row of an answer, the least and the most that it could be without fakes which have sent up to this
-    share of its reports: that far they can have moved it. It is cut to what is possible."""
+def without_fakes(
+    metric: Metric, counters: Counters, found: Estimate, share: float, told: Estimate | None = None
+) -> NDArray[np.float64]:
+    """For each row of an answer, or of a part of it that is told, the least and the most that it could be without
+    fakes which have sent up to this share of its reports: that far they can have moved it. It is cut to what is
+    possible. Where rows are found, they depend on all others, told or not."""
     check_fakes(share)
+    if told is None or not _room(metric).searching:
+        return _without(metric, counters, told or found, share)
+    places = {where: place for place, where in enumerate(found.ids)}
+    return _without(metric, counters, found, share)[:, [places[where] for where in told.ids]]
+
+
+def _without(metric: Metric, counters: Counters, found: Estimate, share: float) -> NDArray[np.float64]:
     room, reports = _room(metric), found.reports
     possible = room.ends(metric, found)
     if not reports:
@@ -235,7 +245,8 @@ def without_fakes(metric: Metric, counters: Counters, found: Estimate, share: fl
         replace(row, value=row.value / times) if own else row for row, own in zip(found.rows, totals, strict=True)
     )
     low, high = np.where(totals, times, 1.0) * room.without(metric, counters, plain, fakes)
-    least, most = np.where(totals, np.minimum(possible * (1 - share), possible), possible)[0], possible[1]
+    fewer = np.where(totals, possible * (1 - share), possible)  # on either side of 0
+    least, most = np.minimum(fewer, possible)[0], np.maximum(fewer, possible)[1]
     return np.stack([np.clip(np.nan_to_num(own, nan=end), least, most)
                      for own, end in ((low, -np.inf), (high, np.inf))])  # fmt: skip
 

@@ -26,6 +26,7 @@ from deniable_aggregator.estimators import (
     Target,
     means,
     of_answer,
+    places,
     rest,
     tells_spread,
 )
@@ -115,17 +116,13 @@ class QuantityRoom(Room):
         """A report counts as a place on the range or beyond its ends. The total is that of fewer devices."""
         mechanism, (start, end) = metric.columns[0].mechanism, _kind(metric).ends
         own = means(mechanism, counters[0])
-        if isinstance(own, OneBit):
-            places = of_answer(own.frequencies)
-        else:
-            ends = (mechanism.place_of(payload) for payload in (0, mechanism.shape.size - 1))
-            places = Contributions.between(*(each for each in ends if each is not None))
-        said = Contributions(*(np.asarray(start + (end - start) * each) for each in places))
+        counted = of_answer(own.frequencies) if isinstance(own, OneBit) else Contributions.between(*places(mechanism))
+        said = Contributions(*(np.asarray(start + (end - start) * each) for each in counted))
         lines = []
         for heading, row in zip(found.headings, found.rows, strict=True):
             if heading.name == _DEVIATION:
                 assert isinstance(own, Means)
-                lines.append([(end - start) * each for each in own.deviations(places, fakes)])
+                lines.append([(end - start) * each for each in own.deviations(counted, fakes)])
             elif heading.name == _TOTAL:
                 lines.append(
                     [row.value - fakes * float(said.most.clip(0)), row.value + fakes * float((-said.least).clip(0))]

@@ -1,7 +1,8 @@
 """Suspicions: what of an epoch's counters honest devices would hardly add up to, whatever their answers are.
 
 words:
-  suspicion   something that is so unlikely that one epoch in ten thousand has any, of all tests of a metric together
+  suspicion   something that is so unlikely that one epoch in ten thousand has any, of all tests of a metric together,
+              looked at once when it has ended; and a jump, which devices can make if there are suddenly more of them
 
 Nobody can tell a made-up answer from a randomised one. But a fleet of fakes that all send what moves an answer
 farthest leaves marks in the sums: shares below nothing, codes that stand for no answer, levels that contradict each

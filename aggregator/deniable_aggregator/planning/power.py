@@ -48,6 +48,8 @@ _TRIED = 64
 """So many values are tried at the most."""
 _WHOLE, _NEAR = 200_000, 1e-4
 """A row is a mean over devices where that of so many is near to the mean of each: by a part of how these differ."""
+_LEAST = 1e-12
+"""Values of which but one occurs do not vary: by so little, as nothing can be divided by nothing."""
 _COUNTED = (Boolean, Category, Flags, Set)
 """Kinds each of whose shares is counted by its own reports."""
 _Floats = NDArray[np.float64]
@@ -184,7 +186,7 @@ class _Moved(NamedTuple):
             varies = float(self.chances @ squares)
             return (square - there**2 / devices) / own.error, max(
                 (1 - moved) * varies + moved * squares[place] - there**2, 0.0
-            ) / (varies - mean**2)
+            ) / max(varies - mean**2, _LEAST)
 
         normal, changes = NormalDist().inv_cdf(POWER), []
         for known in (False, True):

@@ -45,7 +45,7 @@ export function doubtNotice({ doubts }) {
 export function suspicionNotice({ suspicions }) {
   if (!suspicions.length) return null;
   const said = suspicions.map((own) => `${own.text}: ${own.what}.`).join(" ");
-  const rare = " Honest devices come to this in less than one epoch of ten thousand, whatever they answer: some reports may be made up.";
+  const rare = " Honest devices come to this in less than one epoch of ten thousand, whatever they answer, unless there are suddenly more of them: some reports may be made up.";
   return h("p", { class: "notice" }, h("strong", {}, "Suspicious. "), said, rare);
 }
 
