@@ -20,8 +20,8 @@ from deniable_aggregator.store import Counted, Doubted, EpochKey, Store
 __all__ = ["Exported", "export"]
 
 _SETTLED_SECONDS = 3600.0
-"""A batch that was let in at an epoch's last moment may wait for the store yet, and clocks differ: here an epoch is open
-for so much longer."""
+"""A batch that was let in at an epoch's last moment may wait for the store yet, and clocks differ: here an epoch is
+open for so much longer."""
 
 
 class Exported(NamedTuple):
