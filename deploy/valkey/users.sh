@@ -15,6 +15,7 @@ usage="usage: sh $0 DIRECTORY ADDRESS, such as: sh $0 secrets redis://%s@valkey:
 case $2 in *://%s@*) ;; *) echo "$2: %s@ stands before the host, for user and password. $usage" >&2; exit 2 ;; esac
 rules=$(cat "$(dirname "$0")/users.acl")
 mkdir -p -m 700 "$1"
+chmod 700 "$1"  # it may have been there
 cd "$1"
 for user in aggregator operator; do
   if [ ! -s $user.url ]; then

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import resource
 import selectors
@@ -211,3 +212,21 @@ def test_watchers_that_take_no_answer_hold_nothing_up(tmp_path: Path) -> None:
             deaf.close()
 
     asyncio.run(watch())
+
+
+def test_connections_are_looked_at_again_where_a_look_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process without a file left can not look, and goes on as soon as it can."""
+    looks: list[str] = []
+
+    def listdir(path: str) -> list[str]:
+        looks.append(path)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async def keep() -> None:
+        guarding = asyncio.create_task(Guard(1, 64).keep())
+        await until(lambda: len(looks) > 1 or guarding.done())
+        assert not guarding.done()
+        guarding.cancel()
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    asyncio.run(keep())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -12,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable_aggregator.serving.access import Access
+from deniable_aggregator.web import site as site_room
 from deniable_aggregator.web.entry import Proxy
 from deniable_aggregator.web.sessions import Tries
 from support.site import Running, running
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, soon
 from web.test_entry import EDITOR, QUESTION, USER, Told, ask, lines, log_in
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -49,6 +52,18 @@ def raw(url: str, head: bytes, body: bytes = b"") -> int:
         while part := connection.recv(1 << 16):
             answer += part
     return int(answer.split(b" ", 2)[1])
+
+
+def test_whoever_holds_connections_keeps_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token is needed to connect and to say nothing; beyond half of the places those go that have been quiet."""
+    monkeypatch.setattr(site_room, "_MOST", 16)
+    (tmp_path / "tokens").write_text(lines())
+    with running(EDITOR, access=Access(tokens=tmp_path / "tokens")) as started, ExitStack() as held:
+        where = urlsplit(started.url)
+        address = where.hostname, where.port
+        own = [held.enter_context(socket.create_connection(address, timeout=PATIENCE)) for _ in range(16)]
+        soon(lambda: len(select.select(own, [], [], 0)[0]) == 10)
+        assert ask(started.url, QUESTION, {"Authorization": "Bearer reads all"}).status == 200
 
 
 def test_whoever_guesses_waits(url: str) -> None:

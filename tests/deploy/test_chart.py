@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import pytest
 import yaml
 
 from deniable_aggregator import Reader
+from deniable_aggregator.web import prometheus
 from support.commands import EDITOR, ROOT
 from support.deployed import DEPLOY, StoreOfOnesOwn, batches, serving, store
 from support.programs import deploys
@@ -201,6 +203,16 @@ def test_where_aggregators_speak_tls_they_are_asked_by_it() -> None:
         assert {port["appProtocol"] for port in ports} == {protocol}
 
 
+def test_answers_are_told_by_those_who_answer_alone() -> None:
+    """Every pod has them of one store: told by all, an alert about them would be as many."""
+    (monitor,) = of(rendered(*ALL), "ServiceMonitor")
+    (dropped,) = monitor["spec"]["endpoints"][0]["metricRelabelings"]
+    names = re.findall(r'"(deniable_\w+)"', inspect.getsource(prometheus._estimates))
+    assert "deniable_suspicions" in names
+    told = ["deniable_row_info" if each == "deniable_row" else each for each in names]  # as the library calls it
+    assert [each for each in told if not re.fullmatch(dropped["regex"], f"ingest;{each}")] == []
+
+
 def test_no_secret_is_written_down(documents: Documents) -> None:
     """The store's address is read from a secret that is made elsewhere, and is in no map, flag or annotation."""
     assert not of(documents, "Secret")
@@ -224,6 +236,7 @@ def test_no_secret_is_written_down(documents: Documents) -> None:
         ((*GIVEN, "--set", "networkPolicy.people=null"), "people"),
         ((*GIVEN, "--set-json", "networkPolicy.devices=[]"), "devices"),
         ((*GIVEN, "--set", "settings.listen=[::]:1"), "listen"),
+        ((*GIVEN, "--set", "tls.secret=own-tls"), "tls.secret goes with tokens.secret"),
     ],
 )
 def test_a_wrong_value_is_named(words: tuple[str, ...], said: str) -> None:

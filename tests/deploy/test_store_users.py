@@ -182,7 +182,9 @@ def test_nobody_gets_in_without_a_name(own: StoreOfOnesOwn) -> None:
 
 
 def test_passwords_are_made_once_and_are_nowhere_but_in_their_addresses(tmp_path: Path) -> None:
-    """In a directory that nobody else enters; the store has their hashes. Who makes the users again keeps them."""
+    """In a directory that nobody else enters, though it was there; the store has their hashes. Who makes the users
+    again keeps them."""
+    (tmp_path / "users").mkdir(mode=0o755)
     made = users(tmp_path / "users", "redis://%s@valkey:6379/0")
     urls = {path.name: path.read_text() for path in made.glob("*.url")}
     assert made.stat().st_mode & 0o077 == 0

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from deniable_aggregator.moving import FileFault, Imported, ImportRefused, bring
+from deniable_aggregator.ingest import Calendar
+from deniable_aggregator.moving import FileFault, Imported, ImportRefused, bring, export
 from deniable_aggregator.store import Doubt, Doubted, EpochKey, Named, Store
 from support.moved import LAYOUT, OLD, counted, exported, put
 from support.stored import stored
@@ -167,6 +168,21 @@ def test_open_epochs_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> N
             assert f'"epoch":{OLD},'.encode() in closed
             assert f'"epoch":{TODAY},'.encode() not in closed
             assert f'"epoch":{TODAY},'.encode() in await exported(one, tmp_path / "file")
+
+    asyncio.run(move())
+
+
+@pytest.mark.parametrize(("seconds", "written"), [(0, False), (3599, False), (3600, True)])
+def test_an_epoch_that_has_just_closed_is_open_for_an_hour_yet(tmp_path: Path, seconds: int, written: bool) -> None:
+    """A batch that came in its last second may be on its way to the store."""
+
+    async def move() -> None:
+        async with stored() as one:
+            await put(one, OLD, SUMS)
+            closes = (OLD + 1 + Calendar().accept_late) * LAYOUT.epoch_seconds
+            calendar = Calendar(clock=lambda: closes + seconds)
+            found = await export(one, tmp_path / "file", [LAYOUT], release="test", calendar=calendar)
+            assert (found.epochs, found.open) == ((1, 0) if written else (0, 1))
 
     asyncio.run(move())
 

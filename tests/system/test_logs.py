@@ -115,7 +115,8 @@ def test_what_libraries_say_is_told_without_addresses(message: str, told: str) -
     line = json.loads(_Json().format(record("asyncio")))
     assert line["event"] == told
     assert line["trace"].splitlines()[-1] == f"ConnectionError: {told}"
-    assert _Text().format(record("asyncio")).splitlines()[0] == told
+    text = _Text().format(record("asyncio")).splitlines()
+    assert (text[0], text[-1]) == (told, f"ConnectionError: {told}")
     assert json.loads(_Json().format(record("deniable_aggregator.serving.x")))["event"] == message
 
 

@@ -187,6 +187,29 @@ def test_a_reload_while_a_worker_is_relieved_reaches_the_one_that_comes(
     asyncio.run(go())
 
 
+def test_who_has_come_is_started_again_while_the_other_leaves(tmp_path: Path) -> None:
+    """The one that leaves may take as long as it is given: nobody waits for it."""
+
+    async def go() -> None:
+        async with supervised(tmp_path) as (supervisor, worker):
+            (leaves,) = supervisor.workers
+            os.kill(leaves, signal.SIGSTOP)
+            try:
+                relieving = asyncio.create_task(worker.relieve())
+                await until(lambda: supervisor.workers not in ([], [leaves]) and worker._spare == 0, "one has come")
+                (has_come,) = supervisor.workers
+                os.kill(has_come, signal.SIGKILL)
+                await until(lambda: supervisor.workers not in ([], [leaves], [has_come]), "another one comes")
+                assert not relieving.done()
+            finally:
+                os.kill(leaves, signal.SIGKILL)
+            await relieving
+            async with connections(supervisor.port, 1) as (client,):
+                await acknowledged(client)
+
+    asyncio.run(go())
+
+
 def test_nothing_waits_where_an_earlier_worker_was_killed(tmp_path: Path) -> None:
     """A board on which somebody's batches wait for ever, in the slot of a worker that took another's place."""
     board = Board(tmp_path / "data" / "board")

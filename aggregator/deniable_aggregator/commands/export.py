@@ -47,7 +47,7 @@ def run(options: Any) -> None:
     )
     if found.open and not options.open:
         print(
-            f"{found.open:,} epochs are left out, for which reports are still taken: export them when they are closed"
+            f"{found.open:,} epochs are left out, for which reports are taken, or were an hour ago: export them later"
         )
     elif found.open:
         print(f"{found.open:,} epochs are open: what still comes for them can not be brought by another file")

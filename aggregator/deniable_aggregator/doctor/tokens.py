@@ -54,7 +54,7 @@ async def _lets_in(subject: Subject) -> AsyncIterator[Wrong]:
     """Some token is good for reporting, now and in a while."""
     file, grants, now = _file(subject), _grants(subject), subject.clock()
     reporting = [each for each in grants if each.scope == REPORT]
-    make = "deniable token new report makes one; applications need it before they are released"
+    make = f"deniable token new {file} --scope ... makes one; whoever needs it is given it before"
     if not reporting:
         yield f"{file} has no token to report with: all devices are refused", make
     elif not any(each.good(now) for each in reporting):

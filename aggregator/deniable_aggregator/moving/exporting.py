@@ -1,14 +1,15 @@
 """Counters of a store, written into a file while the store is in use.
 
-Closed epochs, for which nothing is accepted any more, are written as they will stay. Of one that is open a file has
-the batches of one moment, each whole; what comes for it later can not be brought by another file, since that would
-have the earlier ones again. So open epochs are written only for who asks for them: a store that takes no more.
+Closed epochs, for which nothing has been accepted for an hour, are written as they will stay. Of one that is open a
+file has the batches of one moment, each whole; what comes for it later can not be brought by another file, since that
+would have the earlier ones again. So open epochs are written only for who asks for them: a store that takes no more.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,13 +19,17 @@ from deniable_aggregator.store import Counted, Doubted, EpochKey, Store
 
 __all__ = ["Exported", "export"]
 
+_SETTLED_SECONDS = 3600.0
+"""A batch that was let in at an epoch's last moment may wait for the store yet, and clocks differ: here an epoch is
+open for so much longer."""
+
 
 class Exported(NamedTuple):
     """What has been written."""
 
     epochs: int
     open: int
-    """Epochs that are accepted still: written if that was asked for, and left out otherwise."""
+    """Epochs that are accepted still, or were an hour ago: written if that was asked for, and left out otherwise."""
     doubts: int
     counters: int
 
@@ -50,6 +55,7 @@ async def export(
 ) -> Exported:
     """Write the counters that these collections have of wanted epochs. The file is there when it is whole."""
     calendar = calendar or Calendar()
+    before = replace(calendar, clock=lambda: calendar.clock() - _SETTLED_SECONDS)
     beside = file.with_name(f"{file.name}.{os.getpid()}.part")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     tally = _Tally()
@@ -64,8 +70,8 @@ async def export(
                     for epoch in await store.epochs(layout.digest)
                     if wanted(layout, epoch) and Doubted(layout.name, layout.epoch_seconds, epoch) not in removed
                 ]
-                accepted = calendar.accepted(layout)
-                closed = [epoch for epoch in epochs if epoch < accepted.start]
+                still = before.accepted(layout).start
+                closed = [epoch for epoch in epochs if epoch < still]
                 tally.open += len(epochs) - len(closed)
                 await _collection(store, lines, layout, epochs if with_open else closed, tally)
             lines.end()

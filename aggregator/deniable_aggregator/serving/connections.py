@@ -146,7 +146,8 @@ class Guard:
         while True:
             await asyncio.sleep(pause)
             began = time.thread_time()
-            await self.look()
+            with contextlib.suppress(OSError):  # no file is left to look with: the next look may have one
+                await self.look()
             spent = self._late * (time.thread_time() - began)
             pause = max(_BUSY_SECONDS, _LOOK_SHARE * spent) if self._busy else _LOOK_SECONDS
             self._closings.tell()

@@ -18,6 +18,7 @@ import logging
 import os
 import re
 from datetime import UTC, datetime
+from typing import Any
 
 __all__ = ["FORMS", "LEVELS", "begin"]
 
@@ -49,6 +50,10 @@ class _Text(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         """The event."""
         return _event(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
+        """Where it went wrong."""
+        return _ADDRESS.sub("ADDRESS", super().formatException(ei))
 
 
 class _Json(logging.Formatter):

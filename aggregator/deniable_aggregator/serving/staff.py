@@ -49,6 +49,8 @@ class Member:
         self._leaving: Child | None = None
         self._changing = asyncio.Lock()
         """Held while another process takes the place of one."""
+        self._relieved = asyncio.Event()
+        """Another process is to be watched, though the one before has not ended."""
         self._stopping = asyncio.Event()
         self._watches: list[asyncio.Task[None]] = []
 
@@ -86,12 +88,14 @@ class Member:
                 return
             self._orders = self._orders._replace(settings=replace(settings, worker=self._spare))
             self._spare = settings.worker
+            self._relieved.set()
         self._tell(signal.SIGTERM, old)
         try:
             await asyncio.wait_for(old.wait(), settings.grace + _LAST_SECONDS)
         except TimeoutError:
             self._tell(signal.SIGKILL, old)
             await old.wait()
+        link.close()
         self._leaving = None
         if settings.board:
             Board(settings.board).join(settings.worker)  # nothing waits there, however it has ended
@@ -149,7 +153,13 @@ class Member:
             assert process
             assert link
             started = loop.time()
-            await process.wait()
+            watches = {asyncio.create_task(process.wait()), asyncio.create_task(self._relieved.wait())}
+            await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
+            for watch in watches:
+                watch.cancel()
+            if self._relieved.is_set():
+                self._relieved.clear()
+                continue
             link.close()
             async with self._changing:
                 if process is not self._process:

@@ -8,6 +8,7 @@ that is made to point here. With tokens and a certificate it may be for other ma
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ipaddress
 import logging
@@ -21,8 +22,9 @@ from aiohttp.typedefs import Handler
 
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.serving.certificates import Certificates
+from deniable_aggregator.serving.connections import Guard, places
 from deniable_aggregator.serving.port import whose
-from deniable_aggregator.serving.server import Aggregator
+from deniable_aggregator.serving.server import Aggregator, ended
 from deniable_aggregator.store import Store
 from deniable_aggregator.web.api import Api
 from deniable_aggregator.web.debug import DebugView
@@ -52,6 +54,9 @@ _OF_THE_FORM = {
     "Referrer-Policy": "same-origin",
 }
 """Where people log in: without a referrer to this page a browser does not say where its form comes from."""
+_MOST = 512
+"""Connections, as far as there are files for them. From half of them on the quietest are closed: aiohttp lets whoever
+says nothing stay for ever, and without files no worker can be started either."""
 _LONGEST_END = 2.0
 """Seconds that a page being sent has to arrive when the aggregator ends."""
 
@@ -114,9 +119,14 @@ class Site:
                     f"the page can not listen on {self._host}:{self._port}{whose(error)}; --http HOST:PORT has "
                     "another, and --http off none"
                 ) from error
-            self.url = f"{self.scheme}://{_named(self._host)}:{runner.addresses[0][1]}/"
-            async with self._debug.listening() if self._debug else contextlib.nullcontext():
-                yield
+            port = runner.addresses[0][1]
+            self.url = f"{self.scheme}://{_named(self._host)}:{port}/"
+            guarding = asyncio.create_task(Guard(port, min(_MOST, places())).keep())
+            try:
+                async with self._debug.listening() if self._debug else contextlib.nullcontext():
+                    yield
+            finally:
+                await ended(guarding)
         finally:
             await runner.cleanup()
 
