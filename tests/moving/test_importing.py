@@ -15,7 +15,9 @@ import pytest
 
 from deniable_aggregator.ingest import Calendar
 from deniable_aggregator.moving import FileFault, Imported, ImportRefused, bring, export
+from deniable_aggregator.moving.lines import LONGEST_KEPT
 from deniable_aggregator.store import Doubt, Doubted, EpochKey, Named, Store
+from deniable_aggregator.store.keys import origins_name
 from support.moved import LAYOUT, OLD, counted, exported, put
 from support.stored import stored
 
@@ -69,6 +71,21 @@ def test_regions_add_up_once(tmp_path: Path) -> None:
                 with pytest.raises(ImportRefused, match="another file has brought counters of the same devices"):
                     await bring(fourth, both, [LAYOUT])
                 assert await sums(fourth) == {(0, 0): {0: 10}, (1, 0): {2: 3}}
+
+    asyncio.run(move())
+
+
+def test_what_was_brought_is_remembered_for_longer_than_anything_is_kept(tmp_path: Path) -> None:
+    """Not only for as long as the file's own store keeps it: the one that it comes to may keep it for longer."""
+    file = tmp_path / "file"
+
+    async def move() -> None:
+        async with three() as (one, _, third):
+            await exported(one, file)
+            await bring(third, file, [LAYOUT])
+            name = origins_name(EpochKey(LAYOUT.digest, OLD))
+            (until,) = await third._servers.ask(name, ("EXPIRETIME", name))
+            assert until > (OLD + 1) * LAYOUT.epoch_seconds + LONGEST_KEPT
 
     asyncio.run(move())
 

@@ -165,9 +165,9 @@ def test_who_changes_it_at_once_loses_nothing(file: Path) -> None:
 
 
 def test_lines_of_the_first_form_mean_what_they_meant(file: Path) -> None:
-    """A scope, a hash, and whatever helps people; also where that looks like what limits a token."""
+    """A scope, a hash, and whatever helps people."""
     file.write_text(
-        f"report {hashlib.sha256(b'one').hexdigest()} collections=editor expires=2020-01-01\n"
+        f"report {hashlib.sha256(b'one').hexdigest()} the editor, since 2.0\n"
         f"  read\t{hashlib.sha256(b'two').hexdigest().upper()}\n"
     )
     known = Tokens(file)
@@ -176,6 +176,14 @@ def test_lines_of_the_first_form_mean_what_they_meant(file: Path) -> None:
     assert known.bearer("two").named("read") is None
     assert known.bearer("two").named("report") == frozenset()
     assert known.bearer("three").named("read") == frozenset()
+
+
+@pytest.mark.parametrize("limit", ["collections=editor", "expires=2020-01-01"])
+def test_what_limits_a_token_stands_before_its_hash(file: Path, limit: str) -> None:
+    """Behind it, it would be a note, and the token good for everything, for ever."""
+    file.write_text(f"read {hashlib.sha256(b'one').hexdigest()} the team {limit}\n")
+    with pytest.raises(OSError, match=f"line 1: {limit} limits a token where it stands before the hash"):
+        Tokens(file)
 
 
 def test_a_token_is_good_for_all_that_its_lines_say_until_they_expire(file: Path) -> None:

@@ -17,8 +17,10 @@ from typing import NamedTuple
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.store import Durability, Store, StoreError, is_begun, reached
 
-__all__ = ["CannotLook", "Check", "Finding", "Look", "Subject", "Wrong"]
+__all__ = ["OTHERS", "CannotLook", "Check", "Finding", "Look", "Subject", "Wrong"]
 
+OTHERS = 0o037
+"""What of a secret file's mode lets in whom it is not for: a group may read it, as the account that serves has to."""
 Wrong = tuple[str, str]
 """What is wrong, and what to do."""
 

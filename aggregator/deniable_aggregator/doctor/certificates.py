@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
+from deniable_aggregator.doctor._check import OTHERS, CannotLook, Check, Subject, Wrong
 from deniable_aggregator.serving.certificates import Certificates
 
 __all__ = ["CHECKS"]
@@ -90,8 +90,11 @@ async def _key_is_kept(subject: Subject) -> AsyncIterator[Wrong]:
         mode = key.stat().st_mode
     except OSError as error:
         raise CannotLook(str(error)) from error
-    if mode & 0o077:
-        yield f"{key} can be read or written by others of this machine", f"chmod 600 {key}"
+    if mode & OTHERS:
+        yield (
+            f"{key} can be read or written by others of this machine",
+            f"chmod 640 {key}, its group being that of the account that serves, or 600 where it is that account's",
+        )
 
 
 def _shown(certificate: Path, key: Path, host: str | None = None) -> dict[str, Any]:

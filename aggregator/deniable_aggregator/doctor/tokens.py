@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from deniable_aggregator.caller import REPORT
-from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
+from deniable_aggregator.doctor._check import OTHERS, CannotLook, Check, Subject, Wrong
 from deniable_aggregator.serving.tokens import Grant, grants_of, lines_of
 
 __all__ = ["CHECKS"]
@@ -43,10 +43,10 @@ async def _is_kept(subject: Subject) -> AsyncIterator[Wrong]:
         mode = file.stat().st_mode
     except OSError as error:
         raise CannotLook(str(error)) from error
-    if mode & 0o077:
+    if mode & OTHERS:
         yield (
             f"{file} can be read or written by others of this machine: who writes a line is let in",
-            f"chmod 600 {file}",
+            f"chmod 640 {file}, its group being that of the account that serves, or 600 where it is that account's",
         )
 
 

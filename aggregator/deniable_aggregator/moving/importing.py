@@ -18,7 +18,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from deniable_aggregator.ingest import Calendar, Layout
-from deniable_aggregator.moving.lines import Beginning, Doubtful, Epoch, FileFault, Part, lines_of
+from deniable_aggregator.moving.lines import LONGEST_KEPT, Beginning, Doubtful, Epoch, FileFault, Part, lines_of
 from deniable_aggregator.store import (
     ID_BYTES,
     Additions,
@@ -145,7 +145,7 @@ async def _claim(store: Store, found: _Found, there: Sequence[Epoch]) -> None:
     own = [epoch for epoch in there if identity in epoch.origins]
     if own:
         raise ImportRefused(f"this store has these counters already, they are its own: {_named(own)}")
-    claims = {epoch.key: Claim(epoch.origins, min(epoch.until + _DAY, (1 << 32) - 1)) for epoch in there}
+    claims = {epoch.key: Claim(epoch.origins, _longest(epoch)) for epoch in there}
     others = await store.imports.claim(found.digest, claims) if claims else {}
     if others:
         held = [epoch for epoch in there if epoch.key in others]
@@ -153,6 +153,11 @@ async def _claim(store: Store, found: _Found, there: Sequence[Epoch]) -> None:
             f"another file has brought counters of the same devices already: {_named(held)}; export the other epochs "
             "alone (--from, --to), or import into a store that has none of them"
         )
+
+
+def _longest(epoch: Epoch) -> int:
+    """Until when counters of an epoch can be here at all: this store may keep them for longer than theirs."""
+    return min((epoch.key.epoch + 1) * epoch.layout.epoch_seconds + LONGEST_KEPT + _DAY, (1 << 32) - 1)
 
 
 def _named(epochs: Sequence[Epoch]) -> str:

@@ -30,7 +30,17 @@ from typing import IO, Any, NamedTuple
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.store import IDENTITY_BYTES, MOST_REASON, Doubted, EpochKey
 
-__all__ = ["MOST_COUNTERS", "Beginning", "Doubtful", "Epoch", "FileFault", "Lines", "Part", "lines_of"]
+__all__ = [
+    "LONGEST_KEPT",
+    "MOST_COUNTERS",
+    "Beginning",
+    "Doubtful",
+    "Epoch",
+    "FileFault",
+    "Lines",
+    "Part",
+    "lines_of",
+]
 
 FORM = 1
 MOST_COUNTERS = 1 << 14
@@ -44,7 +54,7 @@ _LARGEST = 1 << 56
 """Of a counter: sums of a hundred files stay within 63 bits."""
 _LAST_SECOND = (1 << 32) - 1
 _AHEAD_SECONDS = 86_400
-_LONGEST_KEPT = 20 * 366 * 86_400
+LONGEST_KEPT = 20 * 366 * 86_400
 """Of counters, after their epoch."""
 
 
@@ -193,7 +203,7 @@ class _Checker:
         if number * self.layout.epoch_seconds > self.now + _AHEAD_SECONDS:
             raise self.fault(f"epoch {number} has not begun")
         ends = (number + 1) * self.layout.epoch_seconds
-        until, said = self._whole(line, "until", 0, min(ends + _LONGEST_KEPT, _LAST_SECOND)), line["origins"]
+        until, said = self._whole(line, "until", 0, min(ends + LONGEST_KEPT, _LAST_SECOND)), line["origins"]
         if not isinstance(said, list) or not 1 <= len(said) <= _MOST_ORIGINS:
             raise self.fault(f"there are 1 to {_MOST_ORIGINS} origins")
         origins = tuple(self._identity(each) for each in said)

@@ -39,6 +39,7 @@ _LINE = re.compile(
     r"\s+([0-9a-fA-F]{64})(?:\s(.*))?",
     re.ASCII,
 )
+_LATE = re.compile(r"\b(?:collections|expires)=\S*")
 _MOST_NAMES = 100
 """Collections that a token names: they travel with its questions (`serving/desk.py`)."""
 _LOOK_SECONDS = 1.0
@@ -101,8 +102,8 @@ class Tokens:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._state = _state(file)  # first: what changes meanwhile is another state
         self._grants = _by_token(file)
-        self._state = _state(file)
         self._looked = time.monotonic()
         self._trouble = ""
 
@@ -166,6 +167,8 @@ def grant_of(line: str) -> Grant:
             "then the SHA-256 of a token in 64 digits"
         )
     scope, names, expires, digits, note = found.groups()
+    if limits := _LATE.findall(note or ""):
+        raise ValueError(f"{' and '.join(limits)} limits a token where it stands before the hash, not behind it")
     return Grant(
         scope,
         frozenset(names.split(",")) if names else None,
