@@ -105,7 +105,7 @@ def test_values_that_can_not_be_written_do_not_outlive_their_epoch(tmp_path: Pat
     blocked = tmp_path / "blocked"
     blocked.write_text("")
     clock = Clock()
-    device = client(blocked / "device.db", Settings(clock=clock, write_behind=60.0), strict=False)
+    device = client(blocked / "device.db", Settings(clock=clock, write_behind=0.05), strict=False)
     device.record("minutes", 40)
     clock.now += HOUR
     assert not device.flush(0.1)
