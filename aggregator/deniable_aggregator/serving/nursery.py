@@ -26,6 +26,7 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Callable
+from typing import NoReturn
 
 __all__ = ["Child", "Nursery", "call_this", "nurse"]
 
@@ -190,25 +191,32 @@ def nurse(ours: socket.socket, be: Be) -> None:
 
 
 def _forked(be: Be, end: int, files: tuple[int, ...]) -> int:
-    """A child that does something with its end of a link, and has none of the nursery's files; 0 where it fails."""
+    """A child that does something with its end of a link, and has none of the nursery's files; 0 where it fails.
+
+    The nursery ignores signals that end a child. One that comes at once waits until the child does not any more.
+    """
+    ending = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     try:
         pid = os.fork()
     except OSError:
         traceback.print_exc()
-        return 0
-    if pid == 0:
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):  # a SIGHUP stays for the supervisor
-            signal.signal(number, signal.SIG_DFL)
-        for file in files:
-            os.close(file)
-        os.setsid()
-        _with_memory()
-        _do(lambda: be(end))
-    return pid
+        pid = -1
+    if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
+        return max(pid, 0)
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, *ending):  # a SIGHUP stays for the supervisor
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
+    for file in files:
+        os.close(file)
+    os.setsid()
+    _with_memory()
+    _do(lambda: be(end))
 
 
-def _do(what: Callable[[], None]) -> None:
+def _do(what: Callable[[], None]) -> NoReturn:
     """Do something in a process that has been forked, and end it."""
     code = 1
     try:
