@@ -26,7 +26,6 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Callable
-from typing import NoReturn
 
 __all__ = ["Child", "Nursery", "call_this", "nurse"]
 
@@ -202,21 +201,21 @@ def _forked(be: Be, end: int, files: tuple[int, ...]) -> int:
     except OSError:
         traceback.print_exc()
         pid = -1
-    if pid:
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, *ending):  # a SIGHUP stays for the supervisor
+            signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
-        return max(pid, 0)
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, *ending):  # a SIGHUP stays for the supervisor
-        signal.signal(number, signal.SIG_DFL)
+        for file in files:
+            os.close(file)
+        os.setsid()
+        _with_memory()
+        _do(lambda: be(end))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
-    for file in files:
-        os.close(file)
-    os.setsid()
-    _with_memory()
-    _do(lambda: be(end))
+    return max(pid, 0)
 
 
-def _do(what: Callable[[], None]) -> NoReturn:
+def _do(what: Callable[[], None]) -> None:
     """Do something in a process that has been forked, and end it."""
     code = 1
     try:
