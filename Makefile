@@ -73,7 +73,7 @@ demo: $(READY)
 # What tests and benchmarks run, and pip does not carry: each with the package that has it. Debian starts what it installs,
 # unless policy-rc.d says no.
 system-tools:
-	@missing=; for each in $(TOOLS); do command -v $${each%:*} > /dev/null || missing="$$missing $${each#*:}"; done; \
+	@missing=; PATH="$$PATH:/usr/sbin"; for each in $(TOOLS); do command -v $${each%:*} > /dev/null || missing="$$missing $${each#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	  echo "Installing$$missing (once)..."; \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,13 +15,15 @@ from support.gate import AT_GATE
 
 __all__ = ["deploys", "isolated", "program"]
 
+_SERVERS = f"{os.pathsep}/usr/sbin"
+"""Where Debian puts servers, which are in not everybody's path."""
 _DEPLOYS = Path(__file__).resolve().parents[2] / ".venv-deploy" / "bin"
 
 
 def program(*names: str) -> str:
     """The first of them that is installed. The gate has to have one; elsewhere its tests are skipped."""
     for name in names:
-        if found := shutil.which(name):
+        if found := shutil.which(name, path=os.environ.get("PATH", os.defpath) + _SERVERS):
             return found
     raise _missing(f"no {names[0]} here: `make system-tools` installs it, or says how")
 
