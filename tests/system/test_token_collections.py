@@ -193,8 +193,8 @@ def test_a_stream_ends_with_what_its_token_is_good_for(
     ended = threading.Event()
 
     def quiet() -> Iterator[bytes]:
+        yield StreamReportsRequest(sequence=1, batches=[request((0, 1))]).SerializeToString()
         ended.wait()
-        yield from ()
 
     with grpc.insecure_channel(guarded.endpoint) as channel:
         stream: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(
@@ -202,10 +202,12 @@ def test_a_stream_ends_with_what_its_token_is_good_for(
         )
         soon(lambda: outcome(guarded, token, Collection.load(EDITOR))[0] == "stored")
         call = stream(quiet(), metadata=guarded.metadata(token), timeout=PATIENCE)
+        answers = iter(call)
+        assert next(answers)  # before its token changes, it has begun
         changing(**{token: says})
         try:
             with pytest.raises(grpc.RpcError) as caught:
-                next(iter(call))
+                next(answers)
         finally:
             ended.set()
     assert reason in str(caught.value.details())

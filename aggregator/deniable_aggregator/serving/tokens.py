@@ -202,5 +202,8 @@ def _by_token(file: Path) -> dict[bytes, tuple[Grant, ...]]:
 
 
 def _state(file: Path) -> tuple[int, int, int]:
-    found = file.stat()
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise OSError(f"the file of tokens can not be read: {error}") from error
     return found.st_ino, found.st_mtime_ns, found.st_size
