@@ -12,6 +12,7 @@ in tests of the command (tests/system/test_commands.py). Each process of a run h
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import json
 import os
@@ -63,7 +64,8 @@ class Program:
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it may end between the one and the other
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """End it at once."""
