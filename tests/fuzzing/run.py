@@ -18,7 +18,6 @@ import faulthandler
 import importlib
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -49,7 +48,6 @@ class Tally:
         self._outcomes: Counter[str] = Counter()
         self._done = 0
         self._after_a_tenth = 0
-        self._begun = time.process_time()
 
     def __call__(self, data: bytes) -> None:
         """Judge an input."""
@@ -62,12 +60,11 @@ class Tally:
 
     def say(self) -> None:
         """What has become of inputs so far; an AssertionError where they have left memory behind."""
-        seconds = time.process_time() - self._begun
         became = ", ".join(f"{outcome} {number:,}" for outcome, number in self._outcomes.most_common())
         memory = resident()
         told = (
             f"{datetime.now(UTC):%Y-%m-%d %H:%M} {self._name}: {self._done:,} inputs, "
-            f"{'guided' if self._guided else 'changed'}, in {seconds:,.0f} s of a processor; "
+            f"{'guided' if self._guided else 'changed'}; "
             f"{self._after_a_tenth / 2**20:.1f} MB after a tenth of them, {memory / 2**20:.1f} after all; {became}"
         )
         with KEPT.joinpath("log").open("a") as log:
