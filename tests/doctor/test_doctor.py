@@ -52,6 +52,11 @@ FAULTS: list[tuple[Callable[[Deployment], None], set[str], str]] = [
     (faults.no_collection, {"collections"}, "there is no collection"),
     (faults.two_versions_alike, {"collections"}, "give the newer one a greater number"),
     (faults.a_metric_that_ends, {"collections' days"}, "ends on"),
+    (
+        faults.a_version_left_out,
+        {"collections' versions"},
+        "(0000000000000007) in 1 epoch, and its file is not served",
+    ),
     (faults.a_taken_port, {"port"}, "it is no such aggregator"),
     (faults.a_taken_page, {"page's port"}, "no page answers there"),
     (faults.a_page_for_all, {"who can reach it"}, "from other machines"),

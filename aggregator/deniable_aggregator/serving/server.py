@@ -207,7 +207,7 @@ class Server:
         self._health = Health()
         self._background: list[asyncio.Task[None]] = []
         self._memory = Memory()
-        self._naming = Naming()
+        self._naming = Naming(warns=settings.worker == 0)
         self._guard: Guard | None = None
         self._calls = Calls(1, Conduct(self._expel))
         self._message_bytes = 0

@@ -76,9 +76,9 @@ class Metrics:
     async def _scrape(self, request: web.Request) -> web.Response:
         registry = CollectorRegistry()
         try:
-            families = await self._families()
+            families = await self.families()
         except LookupError:  # collections were replaced meanwhile
-            families = await self._families()
+            families = await self.families()
         registry.register(_Now(families))
         ProcessCollector(registry=registry)
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
@@ -86,7 +86,8 @@ class Metrics:
         response.enable_compression()
         return response
 
-    async def _families(self) -> list[Metric]:
+    async def families(self) -> list[Metric]:
+        """All that is told, as it is now; a LookupError where collections were replaced meanwhile."""
         state = await self._health.state()  # first: then what is accepted is in the estimates of the same scrape
         try:
             answers = [
