@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -104,6 +105,21 @@ def test_what_is_planted_is_found(
     assert {each.check for each in found.findings} == checks, found
     assert words in " ".join(each.what for each in found.findings), found
     assert all(each.do for each in found.findings)
+
+
+def test_who_does_not_answer_is_waited_for_once(deployment: Deployment) -> None:
+    """Of four looks that ask at the page's address one waits as for a page; it also asks for a certificate."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken.setblocking(False)
+        deployment.subject.page = f"127.0.0.1:{taken.getsockname()[1]}"
+        deployment.subject.patience = 0.2
+        asyncio.run(examine(deployment.subject))
+        asked = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                taken.accept()[0].close()
+                asked += 1
+    assert asked == 2
 
 
 def test_every_look_finds_something_that_is_planted() -> None:

@@ -53,6 +53,10 @@ class Subject:
     token_file: Path | None = None
     """What has a token that reads, for a page that asks for one."""
     clock: Callable[[], float] = time.time
+    patience: float = 5.0
+    """Seconds in which whoever is asked has to have answered."""
+    silent: dict[str, CannotLook] = field(default_factory=dict, init=False)
+    """Addresses at which no page has answered: none is waited for twice."""
     leaving: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
     _store: Store | None = field(default=None, init=False)
     _lost: str = field(default="", init=False)
