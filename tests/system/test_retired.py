@@ -1,4 +1,4 @@
-"""A collection's last day: said in the file that is served, heard by devices with the file of before, shown as such."""
+"""A collection's last day: said in the served file, heard by devices with the file of before, shown as such."""
 
 from __future__ import annotations
 
