@@ -178,11 +178,13 @@ def a_metric_that_ends(own: Deployment) -> None:
 def a_taken_port(own: Deployment) -> None:
     taken = own.leaving.enter_context(socket.create_server(("127.0.0.1", 0)))
     own.told(listen=f"127.0.0.1:{taken.getsockname()[1]}")
+    own.subject.patience = 0.2  # nobody will answer, however long it is waited for
 
 
 def a_taken_page(own: Deployment) -> None:
     taken = own.leaving.enter_context(socket.create_server(("127.0.0.1", 0)))
     own.subject.page = f"127.0.0.1:{taken.getsockname()[1]}"
+    own.subject.patience = 0.2
 
 
 def a_page_for_all(own: Deployment) -> None:
