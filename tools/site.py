@@ -20,7 +20,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 from tools.site_pages import BUILD, ROOT, lay_out, pages
 from tools.site_reference import MODULES, names, without_words
@@ -85,6 +87,7 @@ def build(directory: Path) -> str:
         app = Sphinx(source, None, directory, directory / ".trees", "html", SETTINGS, io.StringIO(), warnings)
         app.connect("autodoc-process-docstring", _process_docstring)
         app.connect("missing-reference", _link_to_public_name)
+        app.connect("html-page-context", _menu_of_titles, priority=100)  # before the theme
         app.connect("html-page-context", _level_of_captions, priority=900)  # after the theme
         app.build()
     shutil.rmtree(source)
@@ -108,6 +111,34 @@ def _link_to_public_name(app: Sphinx, env: Any, node: Any, contnode: Any) -> Any
             )
             return contnode if found is None else found
     return contnode
+
+
+def _menu_of_titles(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """The menu of each page names pages alone: their headings are not copied for each only to be left out again."""
+    whole = context.get("toctree")
+    if whole is None:
+        return
+
+    def menu(**said: Any) -> Any:
+        contents, app.env.tocs = app.env.tocs, _titles(app.env)
+        try:
+            return whole(**said)
+        finally:
+            app.env.tocs = contents
+
+    context["toctree"] = menu
+
+
+@functools.cache
+def _titles(env: BuildEnvironment) -> dict[str, Any]:
+    """Of each page's contents its title, and the pages that are below it."""
+    titles = {}
+    for name, contents in env.tocs.items():
+        titles[name] = contents.deepcopy()
+        for entry in titles[name].children:
+            if len(entry) > 1:
+                entry[1][:] = list(entry[1].findall(toctree))
+    return titles
 
 
 def _level_of_captions(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
