@@ -3,7 +3,7 @@
 python -m benchmarks.soak --minutes 3    a short one
 
 words:
-  turn   a fault, and the calm after it, which is twice as long
+  bout   a fault, and the calm after it, which is twice as long
   back   when p99 of three seconds in a row is again within what it is held to: three times what it was in the calm
          before the first fault
 """
@@ -28,11 +28,11 @@ from benchmarks.soak_server import COLLECTION, DATA
 from benchmarks.soak_watch import HURRY, firing, memory, watching
 from deniable_aggregator.store import CounterKey, EmbeddedStore, EpochKey, Store
 
-__all__ = ["Result", "Turn", "back", "measure", "soaked"]
+__all__ = ["Bout", "Result", "back", "measure", "soaked"]
 
 _MINUTES = 30.0
 _PACE = 60.0
-_TURN_SECONDS = 72.0
+_BOUT_SECONDS = 72.0
 _LASTS_SECONDS = 20.0
 """A fault that lasts less calls no alert that it has to."""
 _TIMES = 3.0
@@ -68,7 +68,7 @@ began and {load_after:.1f} when it ended, with what it was asked to do here, and
 
 
 @dataclass
-class Turn:
+class Bout:
     """What became of a fault."""
 
     fault: Fault
@@ -91,7 +91,7 @@ class Result:
     """What came of a soak."""
 
     minutes: float
-    turns: list[Turn]
+    bouts: list[Bout]
     calm: float
     """p99 before the first fault, in seconds."""
     acknowledged: int
@@ -126,13 +126,13 @@ def back(p99: Sequence[float], most: float) -> int | None:
     return None
 
 
-async def _watch(address: str, turns: list[Turn]) -> None:
-    """Note for each turn what fires in it; in the calm before the first one Prometheus only begins to look."""
+async def _watch(address: str, bouts: list[Bout]) -> None:
+    """Note for each bout what fires in it; in the calm before the first one Prometheus only begins to look."""
     while True:
         with contextlib.suppress(OSError):
             found = await asyncio.to_thread(firing, address)
-            if turns:
-                turns[-1].alerts |= found
+            if bouts:
+                bouts[-1].alerts |= found
         await asyncio.sleep(1.0)
 
 
@@ -160,25 +160,25 @@ async def _held(room: Path, devices: Devices) -> tuple[int, int, int]:
     return batches, sum(found[each] != devices.sums.counters[each] for each in every), len(every)
 
 
-def _turns(minutes: float, faults: Sequence[Fault]) -> Iterator[tuple[Fault, float]]:
-    """Each fault, and how long its turn takes: a turn is calm, and each fault has as many as fit."""
-    rounds = max(1, int((60 * minutes / _TURN_SECONDS - 1) // len(faults)))
+def _bouts(minutes: float, faults: Sequence[Fault]) -> Iterator[tuple[Fault, float]]:
+    """Each fault, and how long its bout takes: a bout is calm, and each fault has as many as fit."""
+    rounds = max(1, int((60 * minutes / _BOUT_SECONDS - 1) // len(faults)))
     for _ in range(rounds):
         for fault in faults:
             yield fault, 60 * minutes / (rounds * len(faults) + 1)
 
 
-async def _through(scene: Scene, plan: list[tuple[Fault, float]], turns: list[Turn]) -> tuple[dict[str, float], int]:
-    """All turns; what memory was before, and the moment in which the first began."""
+async def _through(scene: Scene, plan: list[tuple[Fault, float]], bouts: list[Bout]) -> tuple[dict[str, float], int]:
+    """All bouts; what memory was before, and the moment in which the first began."""
     devices = scene.devices
     await asyncio.sleep(plan[0][1])
     before, first = memory(scene.aggregator.pid), devices.moment
     for number, (fault, seconds) in enumerate(plan):
         sys.stderr.write(f"{number + 1} of {len(plan)}: {fault.name}\n")
-        turn = Turn(fault, devices.moment)
-        turns.append(turn)
+        bout = Bout(fault, devices.moment)
+        bouts.append(bout)
         await fault.act(scene, seconds / 3)
-        turn.ended = devices.moment
+        bout.ended = devices.moment
         await asyncio.sleep(2 * seconds / 3)
         if number + 1 == len({each.name for each, _ in plan}) < len(plan):
             before = memory(scene.aggregator.pid)  # every process has been anew, and every fault was once
@@ -195,47 +195,47 @@ async def soaked(minutes: float, pace: float = _PACE, crowd: int = 2000, faults:
         aggregator = Aggregator(room, _WORKERS)
         aggregator.start()
         devices = Devices(aggregator.port, pace)
-        scene, turns = Scene(aggregator, devices, crowd), list[Turn]()
+        scene, bouts = Scene(aggregator, devices, crowd), list[Bout]()
         try:
-            plan = list(_turns(minutes, faults))
+            plan = list(_bouts(minutes, faults))
             watched = stack.enter_context(watching(room / "watch", aggregator.page))
             async with devices.reporting():
-                looking = asyncio.create_task(_watch(watched, turns))
-                before, first = await _through(scene, plan, turns)
+                looking = asyncio.create_task(_watch(watched, bouts))
+                before, first = await _through(scene, plan, bouts)
                 after = memory(aggregator.pid)
                 looking.cancel()
         finally:
             aggregator.end()
-        _judge(turns, devices, first)
+        _judge(bouts, devices, first)
         stored, wrong, counters = await _held(room, devices)
         tracebacks = (room / "log").read_text().count("Traceback")
         calm = devices.p99(range(2, first))
         return Result(
-            minutes, turns, calm, sum(devices.sums.batches.values()), stored, wrong, counters, devices.early_stored,
+            minutes, bouts, calm, sum(devices.sums.batches.values()), stored, wrong, counters, devices.early_stored,
             tracebacks, devices, scene, before, after, full, (load, os.getloadavg()[0]), plan[0][1] / 3,
         )  # fmt: skip
 
 
-def _judge(turns: list[Turn], devices: Devices, first: int) -> None:
-    """What the batches' times say of each turn."""
+def _judge(bouts: list[Bout], devices: Devices, first: int) -> None:
+    """What the batches' times say of each bout."""
     most = _TIMES * devices.p99(range(2, first))
-    for turn, until in zip(turns, [*(each.began for each in turns[1:]), devices.moment], strict=True):
-        turn.during = devices.p99(range(turn.began, turn.ended + 1))
-        turn.back = back([devices.p99(range(each, each + 1)) for each in range(turn.ended, until)], most)
+    for bout, until in zip(bouts, [*(each.began for each in bouts[1:]), devices.moment], strict=True):
+        bout.during = devices.p99(range(bout.began, bout.ended + 1))
+        bout.back = back([devices.p99(range(each, each + 1)) for each in range(bout.ended, until)], most)
 
 
-def _row(fault: Fault, own: list[Turn], lasts: bool) -> tuple[str, list[bool]]:
+def _row(fault: Fault, own: list[Bout], lasts: bool) -> tuple[str, list[bool]]:
     """A line of the table, and which goals hold."""
-    times = [turn.back for turn in own]
+    times = [bout.back for bout in own]
     holds = [all(each is not None and each <= _BACK_SECONDS for each in times)]
     after = ", ".join("not in the calm after it" if each is None else str(each) for each in times)
-    alerts = ", ".join(sorted({name for turn in own for name in turn.alerts})) or "none"
+    alerts = ", ".join(sorted({name for bout in own for name in bout.alerts})) or "none"
     must, may = ", ".join(sorted(fault.alerts)) or "none", ", ".join(sorted(fault.may))
     goal = f"{must}{f'; {may} may' if may else ''}" if lasts else ""
     if lasts:
-        holds.append(all(turn.fits() for turn in own))
+        holds.append(all(bout.fits() for bout in own))
         goal += "" if holds[1] else " (missed)"
-    during = ", ".join(f"{turn.during:.2f}" for turn in own)
+    during = ", ".join(f"{bout.during:.2f}" for bout in own)
     limit = f"≤ {_BACK_SECONDS:g}{'' if holds[0] else ' (missed)'}"
     return f"| {fault.name} | {during} | {after} | {limit} | {alerts} | {goal} |", holds
 
@@ -250,9 +250,9 @@ def _memory(result: Result) -> Iterator[tuple[str, bool]]:
 
 def page(result: Result) -> str:
     """A page about it."""
-    faults = list({turn.fault.name: turn.fault for turn in result.turns}.values())
+    faults = list({bout.fault.name: bout.fault for bout in result.bouts}.values())
     lasts = result.lasts >= _LASTS_SECONDS
-    rows = [_row(fault, [turn for turn in result.turns if turn.fault is fault], lasts) for fault in faults]
+    rows = [_row(fault, [bout for bout in result.bouts if bout.fault is fault], lasts) for fault in faults]
     grown = list(_memory(result))
     holds = [
         result.exact,
@@ -286,7 +286,7 @@ def page(result: Result) -> str:
         rows="\n".join(row for row, _ in rows),
         memory="\n".join(row for row, _ in grown),
         settled="every fault was there once"
-        if len(result.turns) > len(faults)
+        if len(result.bouts) > len(faults)
         else "the calm before the first fault",
         load_before=result.load[0],
         load_after=result.load[1],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.server import Settings
 from doctor import faults
 from doctor.faults import TOKEN, Deployment, issue
-from support.commands import EDITOR, deniable
+from support.commands import EDITOR, deniable, serving
 
 
 @pytest.fixture
@@ -105,6 +106,38 @@ def test_what_is_planted_is_found(
     assert {each.check for each in found.findings} == checks, found
     assert words in " ".join(each.what for each in found.findings), found
     assert all(each.do for each in found.findings)
+
+
+def test_a_page_that_speaks_tls_is_looked_at(deployment: Deployment) -> None:
+    """As it is served to other machines: by its own certificate, and by no other that stands in its place."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        page = f"0.0.0.0:{free.getsockname()[1]}"
+    own, others = deployment.certificate, deployment.room / "other.pem"
+    tls = ("--tls-cert", own, "--tls-key", deployment.key, "--tokens", deployment.tokens, "--http", page)
+    reading = deployment.room / "reading"
+    reading.write_text("reads all\n")
+    deployment.tokens.write_text(f"{TOKEN}read {hashlib.sha256(b'reads all').hexdigest()}\n")
+    issue(deployment.room, "other")
+    with serving(deployment.room / "data", deployment.collection.parent, *tls) as given:
+        there = ("--endpoint", f"localhost:{given.rpartition(':')[2]}", "--tls-ca", own, "--token-file", reading)
+        asked = (
+            "doctor",
+            deployment.collection.parent,
+            "--data",
+            deployment.room / "data",
+            "--listen",
+            given,
+            *there,
+        )
+        well = deniable(*asked, *tls)
+        assert (well.returncode, well.stderr) == (0, ""), well
+        assert "could not be looked at" not in well.stdout
+        other_key = deployment.room / "other.key"
+        stands_in = deniable(*asked, *tls, "--tls-cert", others, "--tls-key", other_key)
+        assert f"the page at {page} does not answer: " in stands_in.stdout
+        assert "CERTIFICATE_VERIFY_FAILED" in stands_in.stdout
+        assert stands_in.returncode != 0
 
 
 def test_who_does_not_answer_is_waited_for_once(deployment: Deployment) -> None:

@@ -119,7 +119,7 @@ def test_every_fault_in_miniature_loses_and_doubles_nothing() -> None:
     """Kills, a slow store, a full disk, clocks that jump, a crowd, slow senders, garbage, and all of it at once."""
     program("prometheus")
     found = asyncio.run(soaked(SECONDS / 60, crowd=50))
-    happened = {turn.fault.name for turn in found.turns}
+    happened = {bout.fault.name for bout in found.bouts}
     assert happened == {fault.name for fault in FAULTS if found.full or fault.name != FULL_DISK}
     assert found.exact, page(found)
     assert found.acknowledged > found.devices.repeated > 0
@@ -135,7 +135,7 @@ def test_half_an_hour_of_faults_loses_nothing_grows_nothing_and_calls_the_right_
     found = asyncio.run(soaked(MINUTES))
     assert found.exact, page(found)
     assert not found.tracebacks
-    assert {turn.fault.name: sorted(turn.alerts) for turn in found.turns if not turn.fits()} == {}
+    assert {bout.fault.name: sorted(bout.alerts) for bout in found.bouts if not bout.fits()} == {}
     assert found.after.keys() == found.before.keys()
     grown = {name: (found.before[name], found.after[name]) for name in found.after}
     assert {name: each for name, each in grown.items() if each[1] > GROWN * each[0]} == {}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.web import Site
     from deniable_aggregator.web.entry import Entry
 
-__all__ = ["add", "add_settings", "settings_of"]
+__all__ = ["add", "add_settings", "by_tls", "settings_of"]
 
 _UNITS = {"M": 20, "G": 30}
 """Powers of two."""
@@ -353,6 +353,11 @@ def _analysts(catalog: Catalog) -> Callable[[Store], Analyst]:
     return analyst
 
 
+def by_tls(options: Any) -> bool:
+    """Whether the page speaks TLS: where other machines reach it, unless something in front does."""
+    return options.http is not None and not options.insecure and not is_loopback(options.http)
+
+
 def _site(options: Any, access: Access, analysts: Callable[[Store], Analyst]) -> Site | None:
     from deniable_aggregator.web import DebugView, Site
 
@@ -360,14 +365,13 @@ def _site(options: Any, access: Access, analysts: Callable[[Store], Analyst]) ->
         if options.debug_view:
             raise UsageError("the debug view is a page: it needs --http HOST:PORT")
         return None
-    away = not options.insecure and not is_loopback(options.http)
     try:
         return Site(
             options.http,
             analysts,
             debug=DebugView() if options.debug_view else None,
             entry=_entry(options),
-            certificates=access.certificates() if away else None,
+            certificates=access.certificates() if by_tls(options) else None,
         )
     except ValueError as error:
         raise UsageError(f"--debug-view with --http {options.http}: {error}") from error

@@ -46,6 +46,8 @@ class Subject:
     """Files and directories."""
     page: str | None = None
     """Where the page is to listen."""
+    page_by_tls: bool = False
+    """Whether it speaks TLS there, with the certificate of the settings."""
     endpoint: str | None = None
     """Where an aggregator is said to be reached."""
     roots: Path | None = None

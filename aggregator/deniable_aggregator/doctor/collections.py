@@ -43,7 +43,7 @@ async def _last(subject: Subject) -> AsyncIterator[Wrong]:
     ship = "ship a collection with a later date (it does not change the digest), or take the metric out"
     for own in newest.values():
         for name, metric in own.metrics.items():
-            if metric.expires is None:
+            if metric.expires is None or metric.expires == own.retired:  # an end that is meant
                 continue
             if metric.expires <= today:
                 yield f"{own.name}: {name} has ended on {metric.expires}: devices do not answer it", ship

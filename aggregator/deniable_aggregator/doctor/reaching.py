@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
@@ -56,7 +57,7 @@ async def page_at(subject: Subject, address: str, token_file: Path | None = None
     if address in subject.silent:
         raise subject.silent[address]
     try:
-        return await asyncio.to_thread(_page_of, address, token_file, subject.patience)
+        return await asyncio.to_thread(_page_of, subject, address, token_file)
     except NotLetIn:
         raise
     except CannotLook as error:
@@ -64,11 +65,25 @@ async def page_at(subject: Subject, address: str, token_file: Path | None = None
         raise
 
 
-def _page_of(address: str, token_file: Path | None, patience: float) -> Page:
+def _trusting(subject: Subject) -> ssl.SSLContext | None:
+    """Trusts the very certificate that the page is given, whatever its name: the page is looked for where it listens,
+    and is shown a token."""
+    certificate = subject.settings.access.certificate
+    if not subject.page_by_tls or certificate is None:
+        return None
+    context = ssl.create_default_context(cafile=str(certificate))
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
+
+
+def _page_of(subject: Subject, address: str, token_file: Path | None) -> Page:
     try:
         said = {"Authorization": f"Bearer {token_file.read_text().strip()}"} if token_file else {}
-        asked = urllib.request.Request(f"http://{address}/api/v1/health", headers=said)
-        with urllib.request.urlopen(asked, timeout=patience) as answer:  # noqa: S310 - by http
+        context = _trusting(subject)
+        scheme = "https" if context else "http"
+        asked = urllib.request.Request(f"{scheme}://{address}/api/v1/health", headers=said)  # noqa: S310 - http, or https
+        with urllib.request.urlopen(asked, timeout=subject.patience, context=context) as answer:  # noqa: S310 - the same
             health = json.loads(answer.read(_MOST_BYTES))
             return Page(parsedate_to_datetime(answer.headers["Date"]).timestamp(), dict(health))
     except urllib.error.HTTPError as error:

@@ -151,13 +151,9 @@ class Settings:
 
 def layout_of(collection: Collection) -> Layout:
     """A collection, as far as ingest is concerned."""
-    return Layout(
-        name=collection.name,
-        digest=collection.digest,
-        epoch_seconds=collection.epoch_seconds,
-        segments=collection.segment_count,
-        columns=tuple((column.metric, column.shape) for column in collection.columns),
-    )
+    columns = tuple((column.metric, column.shape) for column in collection.columns)
+    spans = collection.epoch_seconds, collection.segment_count
+    return Layout(collection.name, collection.digest, *spans, columns, collection.ends)
 
 
 class Aggregator(Protocol):
