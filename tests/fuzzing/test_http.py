@@ -46,7 +46,8 @@ def tried(aggregator: Running, directory: Path, *options: str, known: bool = Tru
     config = directory / "schemathesis.toml"
     config.write_text(KNOWN if known else "")
     always = ["--checks", CHECKS, "--seed", "1", "--no-color", "--generation-database", "none", "--no-shrink"]
-    command = [fuzzes("st"), "--config-file", config, "run", f"{aggregator.url}/api/openapi.json", *always, *options]
+    command: list[str | Path] = [fuzzes("st"), "--config-file", config, "run", f"{aggregator.url}/api/openapi.json"]
+    command += [*always, *options]
     ran = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode in {0, 1}, ran.stdout + ran.stderr
     assert "Tested: " in ran.stdout, ran.stdout
