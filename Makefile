@@ -5,6 +5,7 @@
 #   make test    every test, in some minutes
 #   make test-busy  every test, while an endless loop keeps each processor busy
 #   make test-shuffled  every test, in an order drawn from SEED
+#   make fuzz TARGET=batches GUIDED=100000 CHANGED=0  inputs that nobody has thought of, guided by coverage; then by chance
 #   make test-versions  the tests that need no server, on every later Python that is here
 #   make check   format, lint, types, the rules of the house, the wire
 #   make docs    the documentation as a site, in build/docs; make docs-view serves it on this machine
@@ -21,13 +22,20 @@ PROTO_VENV := .venv-proto
 PROTO_READY := $(PROTO_VENV)/.ready
 FLOWER_VENV := .venv-flower
 FLOWER_READY := $(FLOWER_VENV)/.ready
+FUZZ_VENV := .venv-fuzz
+FUZZ_READY := $(FUZZ_VENV)/.ready
 RELEASE_READY := .venv-release/.ready
 PYTHONS ?= python3.12 python3.13 python3.14
 DEPLOY_VENV := .venv-deploy
 DEPLOY_READY := $(DEPLOY_VENV)/.ready
 DEVICES ?= 10000
 SEED ?= 1
+TARGET ?= batches
+GUIDED ?= 100000
+CHANGED ?= 0
 JOBS ?= 3
+# What waits for nothing is done by as many processes as there are processors: each further one imports all anew.
+QUICK_JOBS ?= 2
 SLOW := $(addprefix client/,test_client test_client_file test_client_sending test_testing device/test_consent) \
   $(addprefix client/,device/test_transcript wire/test_upload) mechanisms/test_adding
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
@@ -37,7 +45,7 @@ TOOLS := chromium-headless-shell:chromium-headless-shell prometheus:prometheus p
 POLICY := /usr/sbin/policy-rc.d
 
 .DEFAULT_GOAL := help
-.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep test-versions check docs docs-view bench proto promise dist lock format clean
+.PHONY: help demo system-tools test quick test-busy test-shuffled test-deep fuzz test-versions check docs docs-view bench proto promise dist lock format clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -52,12 +60,12 @@ $(READY): requirements/dev.txt client/pyproject.toml aggregator/pyproject.toml
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
-# Flower wants an older protobuf than the house is tested with.
-$(FLOWER_READY): requirements/flower.txt client/pyproject.toml aggregator/pyproject.toml
-	@$(PYTHON) -m venv --clear $(FLOWER_VENV)
-	@$(FLOWER_VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --require-hashes -r requirements/flower.txt
-	@VIRTUAL_ENV=$(FLOWER_VENV) $(FLOWER_VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
+# Flower wants an older protobuf than the house is tested with, and fuzzers bring much that nothing else needs.
+$(FLOWER_READY) $(FUZZ_READY): .venv-%/.ready: requirements/%.txt client/pyproject.toml aggregator/pyproject.toml
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --require-hashes -r $<
+	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
 # Programs that make or check something, each sort in an environment that nothing else needs.
@@ -82,20 +90,23 @@ system-tools:
 	    $$missing > /dev/null; \
 	else echo "What needs$$missing is skipped; to run it: sudo apt-get install$$missing"; fi
 
-test: $(READY) $(DEPLOY_READY) system-tools
+test: $(READY) $(DEPLOY_READY) $(FUZZ_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
 quick: $(READY)
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" $(QUICK)
+	$(BIN)/pytest -n $(QUICK_JOBS) --dist worksteal -m "not deep" $(QUICK)
 
-test-busy: $(READY) $(DEPLOY_READY) system-tools
+test-busy: $(READY) $(DEPLOY_READY) $(FUZZ_READY) system-tools
 	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
-test-shuffled: $(READY) $(DEPLOY_READY) system-tools
+test-shuffled: $(READY) $(DEPLOY_READY) $(FUZZ_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" --shuffled $(SEED)
 
-test-deep: $(READY) $(FLOWER_READY) $(DEPLOY_READY) system-tools
+test-deep: $(READY) $(FLOWER_READY) $(FUZZ_READY) $(DEPLOY_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 3600
+
+fuzz: $(FUZZ_READY)
+	PYTHONPATH=tests:. $(FUZZ_VENV)/bin/python -m fuzzing.run $(TARGET) --guided $(GUIDED) --changed $(CHANGED) --seed $(SEED)
 
 test-versions:
 	@for python in $(PYTHONS); do if $$python -c '' 2> /dev/null; then \
@@ -134,7 +145,7 @@ dist: $(READY) $(RELEASE_READY)
 	@$(BIN)/python -m tools.release dist
 
 lock: $(READY)
-	for name in dev flower proto deploy release runtime; do \
+	for name in dev flower fuzz proto deploy release runtime; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --no-annotate $$([ $$name != runtime ] || echo -c requirements/dev.txt) \
 	    requirements/$$name.in -o requirements/$$name.txt; done

@@ -2,7 +2,7 @@
 
     python -m tools.findings [--before TREE] [--only NAME ...] [--write]
 
-Each finding has a probe, a small program that both run (`probes_device.py`, `probes_served.py`), and a test that
+Each finding has a probe, a small program that both run (`probes_*.py`), and a test that
 asserts what it shows, and more. TREE is a checkout of the code of that day with a `.venv` of its own:
 
     git worktree add /tmp/before d4b1441 && make -C /tmp/before .venv/.ready
@@ -18,14 +18,17 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from deniable.device.consent import CI
-from tools import probes_device, probes_served
+from tools.probes_device import Seen
+
+from tools import probes_device, probes_newcomer, probes_served
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "attacks" / "findings.md"
+PROBES = (probes_device, probes_served, probes_newcomer)
 _PATIENCE = 600.0
 
 
@@ -97,14 +100,28 @@ FINDINGS = (
             "tests/docs/test_readmes.py::test_every_block_of_a_readme_runs"),
     Finding("A test opens a store that is not there again yet", "late_store",
             "tests/system/test_exactly_once.py::test_replies_may_be_lost"),
+    Finding("Installing is said nowhere", "installing",
+            "tests/system/test_first_hour.py::test_an_empty_environment_comes_to_an_answer"),
+    Finding("“I record, and nothing happens”", "mistakes",
+            "tests/system/test_mistakes.py::test_what_a_client_is_given"),
+    Finding("A mended spelling makes answers vanish", "changed",
+            "tests/system/test_versions.py::test_a_mended_spelling_cuts_nothing_whatever_the_file_is_called"),
+    Finding("There is no reference of the collection file", "reference",
+            "tests/docs/test_collection_file.py::test_a_kind_has_the_keys_that_the_page_says"),
+    Finding("`check` does not say what will be learned", "expected",
+            "tests/planning/test_noise.py::test_an_epsilon_that_is_white_noise_is_said_without_a_fleet"),
+    Finding("One report is told as a number that can not be", "one_report",
+            "tests/web/test_few.py::test_the_terminal_and_python_say_the_same_and_raw_numbers_on_request"),
+    Finding("No dates, no counters, no retention; `check` cut by `head` ends in “Broken pipe”", "reading",
+            "tests/web/test_dates.py::test_a_window_is_the_same_however_it_is_said"),
 )  # fmt: skip
 
 _HEAD = """\
 ## Every finding, on the code of that day and on this
 
-Each probe is one small program that runs on both (`tools/probes_device.py`, `tools/probes_served.py`); the test named
-beside it asserts what the probe shows, and more. `python -m tools.findings --before TREE --write` runs them again and
-writes this table; it fails where a probe finds the old code right or this one wrong.
+Each probe is one small program that runs on both (`tools/probes_*.py`); the test named beside it asserts what the
+probe shows, and more. `python -m tools.findings --before TREE --write` runs them again and writes this table; it
+fails where a probe finds the old code right or this one wrong.
 
 | found | on the code of that day | now | asserted by |
 |---|---|---|---|
@@ -114,7 +131,8 @@ _FOOT = """\
 What has no probe, since it was the lack of something: rows that are known by position (a toy kind whose rows depend
 on the data goes all the way in `tests/system/test_structure.py`), a metric that sees only its own value
 (`tests/client/device/test_fed.py`), a collection that is one text (`tests/system/test_bundles.py`), words with
-several meanings (`tests/docs/test_glossary.py`), docstrings that name no subject (`tests/docs/test_docstrings.py`).
+several meanings (`tests/docs/test_glossary.py`), docstrings that name no subject (`tests/docs/test_docstrings.py`),
+and aphorisms before instructions (`python tools/first_hour.py` does what the pages say, and nothing else).
 
 The test of chaos expected so many acknowledgements of five seconds (`acknowledged > DEVICES`); at a load of 15 that
 old test did not end within its 120 s. It waits for devices to come far now, however long that takes
@@ -129,11 +147,16 @@ class Told(NamedTuple):
     holds: bool
 
 
+def probe_of(name: str) -> Callable[[Path], Seen]:
+    """The program of this name."""
+    found: Callable[[Path], Seen] = next(getattr(room, name) for room in PROBES if hasattr(room, name))
+    return found
+
+
 def run(probe: str) -> None:
     """Run a probe in a directory of its own, and say what it has seen."""
     with tempfile.TemporaryDirectory() as name:
-        doing = getattr(probes_device, probe, None) or getattr(probes_served, probe)
-        print(json.dumps(doing(Path(name).resolve())), flush=True)
+        print(json.dumps(probe_of(probe)(Path(name).resolve())), flush=True)
         os.chdir(ROOT)
     os._exit(0)  # whatever a client of another day still waits for
 
@@ -141,6 +164,8 @@ def run(probe: str) -> None:
 def told(tree: Path, probe: str) -> Told:
     """What a probe tells of the code of a tree."""
     command: list[str | Path] = [tree / ".venv" / "bin" / "python", "-m", "tools.findings", "--run", probe]
+    from deniable.device.consent import CI  # not for a probe, which may run on a day before it
+
     counted = os.environ | dict.fromkeys(CI, "")  # clients do not record on a machine of continuous integration
     ended = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=_PATIENCE, check=False, env=counted

@@ -41,6 +41,7 @@ DEVICES = {1_000: 4_000, 100_000: 2_000}
 ROWS = {
     "boolean": RowId("shares", "yes"), "boolean, remembered": RowId("shares", "yes"),
     "category of 5": RowId("shares", "b"), "category of 16": RowId("shares", "b"),
+    "category of 60": RowId("shares", "value 1"), "count of events": RowId("mean", "mean"),
     "number": RowId("mean", "mean"), "number, one bit": RowId("mean", "mean"),
     "number, Laplace": RowId("mean", "mean"), "count": RowId("mean", "mean"),
     "distribution of 4": RowId("curve", "2"), "tree of 5": RowId("shares", "a/x"),

@@ -106,7 +106,7 @@ def leverage(here: Path) -> Seen:
 class Served:
     """An aggregator, as its command serves a collection."""
 
-    def __init__(self, here: Path, text: str) -> None:
+    def __init__(self, here: Path, text: str, older: str = "") -> None:
         with (
             closing(socket.create_server(("127.0.0.1", 0))) as one,
             closing(socket.create_server(("127.0.0.1", 0))) as two,
@@ -121,6 +121,9 @@ class Served:
             "--data",
             here / "data",
         ]
+        if older:
+            (here / "older.toml").write_text(older)
+            command.insert(3, here / "older.toml")
         command += ["--listen", f"127.0.0.1:{self.grpc}", "--http", f"127.0.0.1:{self.http}", "--grace", "1"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         end = time.monotonic() + PATIENCE
@@ -351,7 +354,7 @@ def papers(here: Path) -> Seen:
     """What a newcomer looks for first."""
     del here
     wanted = ("CONTRIBUTING.md", "CHANGELOG.md", "docs/glossary.md", "LICENSE", "tests/docs/test_readmes.py")
-    found = [name for name in wanted if (_tree() / name).exists()]
+    found = [name for name in wanted if (tree_of() / name).exists()]
     return Seen(f"{len(found)} of {len(wanted)} are there", len(found) == len(wanted))
 
 
@@ -360,13 +363,13 @@ def late_store(here: Path) -> Seen:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "late_store", "-m", "not deep"]
     command += ["--basetemp", str(here / "t"), "-k", "replies_may_be_lost", "tests/system/test_exactly_once.py"]
     beside = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "CI": "true"}
-    ended = subprocess.run(command, cwd=_tree(), capture_output=True, text=True, env=beside, check=False)
+    ended = subprocess.run(command, cwd=tree_of(), capture_output=True, text=True, env=beside, check=False)
     refused = "StoreUnavailable" in ended.stdout
     told = "passes" if ended.returncode == 0 else f"fails{': the store is not there yet' if refused else ''}"
     return Seen(told, ended.returncode == 0)
 
 
-def _tree() -> Path:
+def tree_of() -> Path:
     """Where the code is that runs."""
     import deniable
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import gc
 import hashlib
 import http.server
 import io
@@ -20,7 +21,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 from tools.site_pages import BUILD, ROOT, lay_out, pages
 from tools.site_reference import MODULES, names, without_words
@@ -85,6 +88,7 @@ def build(directory: Path) -> str:
         app = Sphinx(source, None, directory, directory / ".trees", "html", SETTINGS, io.StringIO(), warnings)
         app.connect("autodoc-process-docstring", _process_docstring)
         app.connect("missing-reference", _link_to_public_name)
+        app.connect("html-page-context", _menu_of_titles, priority=100)  # before the theme
         app.connect("html-page-context", _level_of_captions, priority=900)  # after the theme
         app.build()
     shutil.rmtree(source)
@@ -110,6 +114,34 @@ def _link_to_public_name(app: Sphinx, env: Any, node: Any, contnode: Any) -> Any
     return contnode
 
 
+def _menu_of_titles(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """The menu of each page names pages alone: their headings are not copied for each only to be left out again."""
+    whole = context.get("toctree")
+    if whole is None:
+        return
+
+    def menu(**said: Any) -> Any:
+        contents, app.env.tocs = app.env.tocs, _titles(app.env)
+        try:
+            return whole(**said)
+        finally:
+            app.env.tocs = contents
+
+    context["toctree"] = menu
+
+
+@functools.cache
+def _titles(env: BuildEnvironment) -> dict[str, Any]:
+    """Of each page's contents its title, and the pages that are below it."""
+    titles = {}
+    for name, contents in env.tocs.items():
+        titles[name] = contents.deepcopy()
+        for entry in titles[name].children:
+            if len(entry) > 1:
+                entry[1][:] = list(entry[1].findall(toctree))
+    return titles
+
+
 def _level_of_captions(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     """The theme calls a menu's captions headings, and leaves out of which level."""
     tree = "furo_navigation_tree"
@@ -126,6 +158,7 @@ def serve() -> None:
 
 def main() -> int:
     """Build it; 1 where something is wrong with it."""
+    gc.disable()  # what is read stays until all is written: a third of the build looked for rubbish, and found none
     if wrong := built():
         print(wrong, end="", file=sys.stderr)
         return 1

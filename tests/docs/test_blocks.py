@@ -239,7 +239,7 @@ HERE: dict[str, tuple[Way | str, ...]] = {
     "docs/poisoning.md": (asked, read),
     "docs/collections.md": (loaded, loaded, loaded, drawn, drawn),
     "docs/words.md": (loaded,),
-    "docs/changing.md": (loaded, loaded),
+    "docs/changing.md": (loaded, loaded, loaded),
     "examples/README.md": (tooled,),
     "docs/learning.md": (learned, loaded, "tests/learning/in_flower.py"),
 }

@@ -19,7 +19,7 @@ from typing import Any
 from deniable_aggregator.doctor import Subject
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.server import Settings
-from deniable_aggregator.store import CounterKey, Durability, EpochKey, Promise, Store
+from deniable_aggregator.store import CounterKey, Durability, EpochKey, Named, Promise, Store
 from support.aggregator_store import additions, admission, batch_ids
 from support.commands import serving
 from support.endpoints import TLS
@@ -178,11 +178,13 @@ def a_metric_that_ends(own: Deployment) -> None:
 def a_taken_port(own: Deployment) -> None:
     taken = own.leaving.enter_context(socket.create_server(("127.0.0.1", 0)))
     own.told(listen=f"127.0.0.1:{taken.getsockname()[1]}")
+    own.subject.patience = 0.2  # nobody will answer, however long it is waited for
 
 
 def a_taken_page(own: Deployment) -> None:
     taken = own.leaving.enter_context(socket.create_server(("127.0.0.1", 0)))
     own.subject.page = f"127.0.0.1:{taken.getsockname()[1]}"
+    own.subject.patience = 0.2
 
 
 def a_page_for_all(own: Deployment) -> None:
@@ -270,6 +272,20 @@ def a_slow_file(own: Deployment) -> None:
 def no_replicas(own: Deployment) -> None:
     own.store()
     own.told(durability=Durability(Promise.REPLICATED, 1))
+
+
+def a_version_left_out(own: Deployment) -> None:
+    store, older = own.store(), 7
+
+    async def answered() -> None:
+        found = Store(store.url)
+        await found.open()
+        await found.known.put({older: Named("editor", DAY)})
+        counted = additions({CounterKey(older, 0, 20_000, 0): {1: 1}})
+        await found.add(0, {EpochKey(older, 20_000): admission(batch_ids())}, counted)
+        await found.close()
+
+    asyncio.run(answered())
 
 
 def a_damaged_counter(own: Deployment) -> None:

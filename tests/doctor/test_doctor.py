@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.server import Settings
 from doctor import faults
 from doctor.faults import TOKEN, Deployment, issue
-from support.commands import EDITOR, deniable
+from support.commands import EDITOR, deniable, serving
 
 
 @pytest.fixture
@@ -52,6 +54,11 @@ FAULTS: list[tuple[Callable[[Deployment], None], set[str], str]] = [
     (faults.no_collection, {"collections"}, "there is no collection"),
     (faults.two_versions_alike, {"collections"}, "give the newer one a greater number"),
     (faults.a_metric_that_ends, {"collections' days"}, "ends on"),
+    (
+        faults.a_version_left_out,
+        {"collections' versions"},
+        "(0000000000000007) in 1 epoch, and its file is not served",
+    ),
     (faults.a_taken_port, {"port"}, "it is no such aggregator"),
     (faults.a_taken_page, {"page's port"}, "no page answers there"),
     (faults.a_page_for_all, {"who can reach it"}, "from other machines"),
@@ -99,6 +106,53 @@ def test_what_is_planted_is_found(
     assert {each.check for each in found.findings} == checks, found
     assert words in " ".join(each.what for each in found.findings), found
     assert all(each.do for each in found.findings)
+
+
+def test_a_page_that_speaks_tls_is_looked_at(deployment: Deployment) -> None:
+    """As it is served to other machines: by its own certificate, and by no other that stands in its place."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        page = f"0.0.0.0:{free.getsockname()[1]}"
+    own, others = deployment.certificate, deployment.room / "other.pem"
+    tls = ("--tls-cert", own, "--tls-key", deployment.key, "--tokens", deployment.tokens, "--http", page)
+    reading = deployment.room / "reading"
+    reading.write_text("reads all\n")
+    deployment.tokens.write_text(f"{TOKEN}read {hashlib.sha256(b'reads all').hexdigest()}\n")
+    issue(deployment.room, "other")
+    with serving(deployment.room / "data", deployment.collection.parent, *tls) as given:
+        there = ("--endpoint", f"localhost:{given.rpartition(':')[2]}", "--tls-ca", own, "--token-file", reading)
+        asked = (
+            "doctor",
+            deployment.collection.parent,
+            "--data",
+            deployment.room / "data",
+            "--listen",
+            given,
+            *there,
+        )
+        well = deniable(*asked, *tls)
+        assert (well.returncode, well.stderr) == (0, ""), well
+        assert "could not be looked at" not in well.stdout
+        other_key = deployment.room / "other.key"
+        stands_in = deniable(*asked, *tls, "--tls-cert", others, "--tls-key", other_key)
+        assert f"the page at {page} does not answer: " in stands_in.stdout
+        assert "CERTIFICATE_VERIFY_FAILED" in stands_in.stdout
+        assert stands_in.returncode != 0
+
+
+def test_who_does_not_answer_is_waited_for_once(deployment: Deployment) -> None:
+    """Of four looks that ask at the page's address one waits as for a page; it also asks for a certificate."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken.setblocking(False)
+        deployment.subject.page = f"127.0.0.1:{taken.getsockname()[1]}"
+        deployment.subject.patience = 0.2
+        asyncio.run(examine(deployment.subject))
+        asked = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                taken.accept()[0].close()
+                asked += 1
+    assert asked == 2
 
 
 def test_every_look_finds_something_that_is_planted() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import struct
 from collections import Counter
@@ -12,19 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable import codebook
-from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
+from deniable.payload import Codeword, Integer, Integers, Symbol
 from deniable_aggregator.ingest.alone import entries_of
 from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
 from deniable_aggregator.store import Additions, CounterKey, EpochKey
 from support.aggregator_server import LAYOUT, rows
 from support.counting import calls
+from support.plain_rows import GAPS, NARROW, TOLD, sums_of
 
-NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
-GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Integers(3, 9, 70, 14))))
-TOLD = Layout("told", 10, 3600, 3, (("a", Codeword(3, 8, 5)), ("a", Codeword(40, 256, 1 << 40)), ("b", Symbol(4)),
-                                    ("c", Integer(9)), ("d", Codeword(3, 8, 5))))  # fmt: skip
 TABLES = (Lookup(LAYOUT), Lookup(NARROW), Lookup(GAPS), Lookup(TOLD))
 
 
@@ -44,43 +39,6 @@ def found_in(additions: Additions) -> Counter[tuple[CounterKey, int]]:
         assert (keys[key], counter) not in found
         found[keys[key], counter] = amount
     return found
-
-
-def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int] | None:
-    """What one report adds, by counter; None where it cannot be."""
-    if column >= len(layout.columns):
-        return None
-    match layout.columns[column][1], payload:
-        case Symbol(size), int(symbol) if symbol < size:
-            return {symbol: 1}
-        case Integer(size, gap), int(value) if value < size:
-            value += gap * ((value >= 2) + (value >= size - 2)) if gap else 0
-            return {0: 1, 1: value, 2: value**2 % 2**32, 3: value**2 // 2**32}
-        case Codeword(size, codewords, seeds), int(value) if value < seeds * codewords:
-            words = struct.unpack(f"<{size + 1}H", codebook.codeword(*divmod(value, codewords), size + 1))
-            entries = [codebook.table()[word] for word in words]
-            length = codebook.LENGTH / math.sqrt(sum(entry * entry for entry in entries))
-            values = [round(entry * length) for entry in entries[:-1]]
-            return {0: 1} | dict(enumerate([*values, *(each**2 for each in values)], 1))
-        case Bitmap(size, weight) as shape, _ if shape.wide == isinstance(payload, bytes):
-            if isinstance(payload, bytes) and len(payload) != (size + 7) // 8:
-                return None
-            bits = payload if isinstance(payload, int) else int.from_bytes(payload, "little")
-            if bits >= 1 << size or weight not in {None, bits.bit_count()}:
-                return None
-            return {0: 1} | {1 + bit: 1 for bit in range(size) if bits >> bit & 1}
-        case Integers(size, bound, gap, norm), bytes(blob) if len(blob) == 4 * size:
-            values = [*struct.unpack(f"<{size}i", blob)]
-            if max(map(abs, values)) > bound or (norm and math.isqrt(sum(each**2 for each in values)) >= norm):
-                return None
-            values = [each + gap * ((each > bound - 2) - (each < 2 - bound)) for each in values]
-            sums = {0: 1}
-            for i, value in enumerate(values):
-                sums[1 + i] = value
-                sums[1 + size + i] = value**2 % 2**32
-                sums[1 + 2 * size + i] = value**2 // 2**32
-            return sums
-    return None
 
 
 def reference(batches: list[Batch], keep: list[bool]) -> tuple[set[int], Counter[tuple[CounterKey, int]]]:

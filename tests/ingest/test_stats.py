@@ -107,6 +107,14 @@ def test_a_board_has_room_for_so_many_workers(tmp_path: Path, number: int) -> No
         Board(tmp_path / "board").join(number)
 
 
+def test_a_board_has_its_room_on_the_disk_from_the_beginning(tmp_path: Path) -> None:
+    """A disk that is full later ends nobody who writes to it: a part without room would be a signal, not an error."""
+    path = tmp_path / "board"
+    Board(path)
+    told = path.stat()
+    assert told.st_blocks * 512 >= told.st_size > 0
+
+
 def test_a_board_of_an_older_version_is_read(tmp_path: Path) -> None:
     """Slots whose pages are JSON, as they once were, are added up and gone on from."""
     path = tmp_path / "board"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -11,12 +15,13 @@ import pytest
 
 from deniable import Collection
 from deniable.epsilon import Epsilon
-from deniable.mechanisms import Supporting, choose
+from deniable.mechanisms import Supporting, choose, gain_over, gain_over_ten
 from deniable_aggregator.estimators import frequencies
 from deniable_aggregator.planning.check import reasons
-from deniable_aggregator.planning.leverage import gain_over, gain_over_ten
-from support.collection_files import head
-from support.commands import ROOT
+from deniable_aggregator.planning.leverage import gain, gain_of_ten
+from deniable_aggregator.planning.plan import plan
+from support.collection_files import head, metric
+from support.commands import ROOT, told
 
 
 def sent(mechanism: Supporting, targets: list[int]) -> float:
@@ -53,20 +58,22 @@ def test_what_is_stated_is_what_fakes_do(name: str, size: int, epsilon: int, cou
     """To a part in a hundred, of answers that are drawn."""
     mechanism = choose(Epsilon.of(epsilon), size, name)
     targets = Random(size).sample(range(size), count)
-    assert sent(mechanism, targets) == pytest.approx(gain_over(mechanism, np.array(targets)), rel=0.01)
+    assert sent(mechanism, targets) == pytest.approx(float(gain_over(mechanism, targets)), rel=0.01)
 
 
 def test_it_is_what_the_papers_say() -> None:
     """Of 1,024 values at epsilon 1 and ten answers, and of 64 at epsilon 2 and twenty."""
     for size, epsilon, count in ((1024, Epsilon.of(1), 10), (64, Epsilon.of(2), 20)):
-        answers = np.arange(count)
+        answers = range(count)
         stated = 1 + (size - count) / (math.exp(float(epsilon)) - 1)
-        assert gain_over(choose(epsilon, size, "randomized_response"), answers) == pytest.approx(stated, rel=1e-6)
+        assert float(gain_over(choose(epsilon, size, "randomized_response"), answers)) == pytest.approx(
+            stated, rel=1e-6
+        )
         subset = choose(epsilon, size, "subset_selection")
         p, q, k = float(subset.p), float(subset.q), subset.supported
         stated = min(count, k) * (1 - q) / (p - q) - max(count - k, 0) * q / (p - q)
-        assert gain_over(subset, answers) == pytest.approx(stated, rel=1e-6)
-    every = {name: gain_over_ten(choose(Epsilon.of(1), 1024, name))
+        assert float(gain_over(subset, answers)) == pytest.approx(stated, rel=1e-6)
+    every = {name: float(gain_over_ten(choose(Epsilon.of(1), 1024, name)))
              for name in ("randomized_response", "subset_selection", "projective_geometry")}  # fmt: skip
     assert every["randomized_response"] == pytest.approx(591, rel=0.01)
     assert every["subset_selection"] == pytest.approx(31.6, rel=0.01)
@@ -82,6 +89,41 @@ def test_check_says_it_of_long_lists() -> None:
     assert "57" in said.rpartition("by randomized_response")[0]
 
 
+def test_a_plan_says_it_of_what_is_asked_and_of_what_others_would_do() -> None:
+    """Of a list of more than ten, and among a part of the devices of as many as each stands for; of nothing else."""
+    values = [f"v{number}" for number in range(48)]
+    text = metric("long", "category", "d", values=values) + metric("dark", "boolean", "d")
+    collection = Collection.loads(head("c", 4.0) + text)
+    dark, long = plan(collection, 10_000, 0.01, {}).questions
+    asked, every = collection.metrics["long"].columns[0].mechanism, {"randomized_response", "projective_geometry"}
+    assert isinstance(asked, Supporting)
+    assert long.gain_of_ten == gain_of_ten(collection.metrics["long"]) == float(gain_over_ten(asked))
+    assert {other.mechanism for other in long.others} == every
+    for other in long.others:
+        assert other.gain_of_ten == float(gain_over_ten(choose(Epsilon.of(1), 48, other.mechanism)))
+    assert dark.gain_of_ten is None
+    part = replace(collection.metrics["long"], sample=Fraction(1, 4))
+    assert gain_of_ten(part) == pytest.approx(4 * long.gain_of_ten)
+    assert gain(part).row == pytest.approx(4 * long.gain)
+
+
+def test_a_plan_and_a_check_have_it_in_words(tmp_path: Path) -> None:
+    """A column of the plan, also in JSON; a robust list is told as one."""
+    file, values = tmp_path / "c.toml", [f"v{number}" for number in range(48)]
+    file.write_text(head("c", 1.0) + metric("long", "category", "d", values=values) + "robust = true\n")
+    shown = told("plan", file, "--devices", "100000").stdout
+    assert re.search(r"one fake +over ten", shown)
+    assert re.search(r"^long +projective_geometry .* 20\.5 ", shown, re.MULTILINE)
+    found = json.loads(told("plan", file, "--devices", "100000", "--json").stdout)["metrics"][0]
+    assert found["one_fake_over_ten"] == pytest.approx(20.5, rel=0.005)
+    assert {each["mechanism"]: round(each["one_fake_over_ten"]) for each in found["others"]} == {
+        "subset_selection": 31,
+        "randomized_response": 23,
+    }
+    said = "20.5 by projective_geometry, 31 by subset_selection, 23.1 by randomized_response "
+    assert f"{said}(robust: the least where variance allows it)" in told("check", file).stdout
+
+
 def test_the_page_has_these_figures() -> None:
     """docs/poisoning.md, to the digits that it shows: the gain, and the variance in brackets."""
     lines = (ROOT / "docs" / "poisoning.md").read_text(encoding="utf-8").splitlines()
@@ -90,5 +132,5 @@ def test_the_page_has_these_figures() -> None:
     names = ("randomized_response", "subset_selection", "projective_geometry")
     for size, epsilon, *numbers in ([cell.strip(",") for cell in row] for row in found):
         asked = [choose(Epsilon.of(int(epsilon)), int(size.replace(",", "")), name) for name in names]
-        told = [number for own in asked for number in (gain_over_ten(own), float(own.variance))]
-        assert [float(number) for number in numbers] == pytest.approx(told, rel=0.01)
+        stated = [number for own in asked for number in (float(gain_over_ten(own)), float(own.variance))]
+        assert [float(number) for number in numbers] == pytest.approx(stated, rel=0.01)

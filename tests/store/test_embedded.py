@@ -252,3 +252,16 @@ def test_an_orphan_never_starts() -> None:
         command = [sys.executable, parented.__file__, mode, "1", sys.executable, "-c", "print('started')"]
         result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         assert (result.returncode, result.stdout) == (1, "")
+
+
+def test_root_leaves_nothing_in_the_directory_of_somebody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its owner could not go on with what root has written; the message says who that is, and what to do."""
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 65_534, 65_534)
+    else:
+        monkeypatch.setattr("os.geteuid", lambda: 0)
+    with pytest.raises(EmbeddedStoreFailed, match=r"belongs to (\S+), and this is root: .* \(sudo -u \1\)"):
+        asyncio.run(EmbeddedStore(tmp_path).start())
+    assert not list(tmp_path.iterdir())

@@ -14,20 +14,27 @@ import grpc
 import pytest
 from benchmarks.hostile_shapes import SHAPES
 from benchmarks.hostile_wire import Wire
+from benchmarks.soak import back, page, soaked
+from benchmarks.soak_faults import FAULTS, FULL_DISK
+from benchmarks.soak_watch import hurried
 
 from deniable_aggregator.store import CounterKey
 from support.aggregator_server import Client
 from support.aggregators import DIGEST, EXACT, WORKERS, Aggregator, batch, connections, running, today
+from support.programs import program
 from support.stored import stored_in
 from support.waiting import until
 
 DEVICES = 8
-ROUNDS, MANY_ROUNDS = 6, 1000
+ROUNDS, MANY_ROUNDS = 4, 1000
 """A round takes a second or two."""
 LARGEST = 1 << 12
 HELD = 300
 """Connections of the attacker's."""
-FAULTS = ("a worker", "the store", "all workers", "nothing")
+STRUCK = ("a worker", "the store", "all workers", "nothing")
+SECONDS, MINUTES = 8.0, 30.0
+GROWN = 1.25
+"""What is in memory may be so many times as much after the second time of every fault as after the first."""
 
 
 async def _acknowledged(client: Client) -> None:
@@ -89,7 +96,7 @@ async def _soaked(room: Path, rounds: int) -> int:
         devices = [asyncio.create_task(report(client)) for client in clients]
         flooding = asyncio.create_task(_flood(aggregator.port, rng, over))
         for number in range(rounds):
-            _strike(aggregator, FAULTS[number % len(FAULTS)])
+            _strike(aggregator, STRUCK[number % len(STRUCK)])
             await until(partial(more_than, done + 5 * DEVICES), "devices come through after a fault")
             await until(lambda: len(aggregator.workers()) == WORKERS, "all workers are there again")
         over.set()
@@ -106,3 +113,42 @@ async def _soaked(room: Path, rounds: int) -> int:
 def test_batches_are_counted_once_while_everything_happens(tmp_path: Path, rounds: int) -> None:
     """Devices report all the while, somebody floods, and what serves them is killed again and again."""
     assert asyncio.run(_soaked(tmp_path, rounds)) == asyncio.run(_stored(tmp_path / "data"))
+
+
+def test_every_fault_in_miniature_loses_and_doubles_nothing() -> None:
+    """Kills, a slow store, a full disk, clocks that jump, a crowd, slow senders, garbage, and all of it at once."""
+    program("prometheus")
+    found = asyncio.run(soaked(SECONDS / 60, crowd=50))
+    happened = {bout.fault.name for bout in found.bouts}
+    assert happened == {fault.name for fault in FAULTS if found.full or fault.name != FULL_DISK}
+    assert found.exact, page(found)
+    assert found.acknowledged > found.devices.repeated > 0
+    assert min(found.devices.tries, found.scene.came) > 0
+    assert not found.tracebacks
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_half_an_hour_of_faults_loses_nothing_grows_nothing_and_calls_the_right_alerts() -> None:
+    """Each fault twice: its alerts fire while it lasts, no others do, and its second time leaves no more memory."""
+    program("prometheus")
+    found = asyncio.run(soaked(MINUTES))
+    assert found.exact, page(found)
+    assert not found.tracebacks
+    assert {bout.fault.name: sorted(bout.alerts) for bout in found.bouts if not bout.fits()} == {}
+    assert found.after.keys() == found.before.keys()
+    grown = {name: (found.before[name], found.after[name]) for name in found.after}
+    assert {name: each for name, each in grown.items() if each[1] > GROWN * each[0]} == {}
+
+
+def test_p99_is_back_where_three_seconds_in_a_row_are_as_they_should_be() -> None:
+    """One quick second between slow ones is none."""
+    assert back([9.0, 1.0, 9.0, 1.0, 1.0, 1.0], 2.0) == 3
+    assert back([1.0, 1.0, 1.0], 1.0) == 0
+    assert back([1.0, 1.0, 3.0, 1.0, 1.0], 2.0) is None
+
+
+def test_hurried_rules_wait_a_sixtieth_as_long() -> None:
+    """Spans of the rules, and nothing else of them."""
+    rule = "expr: rate(a[5m]) > 2 * rate(a[7d] offset 1d)\n for: 1h\n  summary: for 6h"
+    assert hurried(rule) == "expr: rate(a[5s]) > 2 * rate(a[10080s] offset 1440s)\n for: 60s\n  summary: for 6h"

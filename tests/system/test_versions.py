@@ -76,6 +76,30 @@ def test_a_mended_spelling_cuts_nothing_whatever_the_file_is_called(tmp_path: Pa
     asyncio.run(life())
 
 
+def test_a_version_that_is_left_out_is_told_in_the_log(tmp_path: Path) -> None:
+    """Who serves the new file alone reads, once, that the older one's reports are there and not shown."""
+    room, log = tmp_path / "collections", tmp_path / "log"
+    room.mkdir()
+    (room / "old.toml").write_text(FIRST)
+
+    async def life() -> None:
+        async with (
+            running(room, "--data", tmp_path / "data", log=log) as aggregator,
+            connected(aggregator.port) as client,
+        ):
+            assert await is_served(client, FIRST)
+        assert "its file is not served" not in log.read_text()
+        (room / "old.toml").rename(tmp_path / "old.toml")
+        (room / "new.toml").write_text(NUMBERED)
+        async with running(room, "--data", tmp_path / "data", log=log):
+            await until(
+                lambda: "in 1 epoch, and its file is not served: they are not shown; serve it" in log.read_text()
+            )
+
+    asyncio.run(life())
+    assert log.read_text().count("its file is not served") == 1
+
+
 def test_versions_that_can_not_be_told_apart_are_not_begun_with(tmp_path: Path) -> None:
     """The command ends with the message."""
     for name, text in (("a.toml", FIRST), ("b.toml", SECOND)):

@@ -92,11 +92,18 @@ def reloaded(before: Sequence[Collection], after: Sequence[Collection]) -> list[
     had, have = {own.digest for own in before}, {own.digest for own in after}
     said = [f"{_called(own)} is served" for own in after if own.digest not in had]
     said += [f"{_called(own)} is no longer served" for own in before if own.digest not in have]
+    days = {own.digest: own.retired for own in before}
+    said += [_ended(own) for own in after if own.retired != days.get(own.digest)]
     was, now = _newest(before), _newest(after)
     for name in now:
         if name in was and (told := Update.of(was[name], now[name]).told()):
             said.append(f"{name}: {told}")
     return said
+
+
+def _ended(collection: Collection) -> str:
+    when = f"is retired from {collection.retired} on" if collection.retired else "is not retired any more"
+    return f"{_called(collection)} {when}"
 
 
 def _called(collection: Collection) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.mechanisms import Mechanism
-from deniable_aggregator.estimators import Contributions, Part, Table, named, rest, summed
+from deniable_aggregator.estimators import Contributions, Part, Sums, Table, named, rest, summed
 
 __all__ = ["marginal_without", "ratios_without", "table_without"]
 
@@ -36,8 +36,7 @@ def marginal_without(tables: Sequence[tuple[Table, Mechanism, int]], values: _Fl
         found = _contributions(table, mechanism, table.cells(axis))
         return np.stack(rest(values, found, fakes / max(table.reports, 1)))
     known = [each for each in tables if each[0].reports]
-    weights = np.array([table.reports / table.marginal(axis).whole[0] for table, _, axis in known])
-    weights /= weights.sum()
+    weights = Sums.weights([table.marginal(axis) for table, _, axis in known])
     parts = []
     for weight, (table, mechanism, axis) in zip(weights.tolist(), known, strict=True):
         said, each = _contributions(table, mechanism, table.cells(axis)), table.summed(axis)

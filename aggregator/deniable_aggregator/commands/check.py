@@ -83,6 +83,8 @@ def _print(collection: Collection, every: Expected, found: Sequence[str], option
 
     named = f"{collection.name}, version {collection.version}, digest {collection.digest:016x}"
     print(f"{named}, an epoch is {collection.epoch_seconds // 3600} h\n")
+    if collection.retired:
+        print(f"Retired: from {collection.retired} on nothing of it is asked, and no new report of it is taken.\n")
     header = ("metric", "kind", "mechanism", "reduce", "epsilon", "one fake", "bits", "what is asked")
     rows = [_row(metric) for metric in collection.metrics.values()]
     print(table(header, rows, (False, False, False, False, True, True, False, False)))

@@ -46,6 +46,7 @@ def run(options: Any) -> int:
         serve.settings_of(options),
         tuple(options.collections),
         page=options.http,
+        page_by_tls=serve.by_tls(options),
         endpoint=given.get("endpoint"),
         roots=given.get("tls_ca"),
         token_file=given.get("token_file"),

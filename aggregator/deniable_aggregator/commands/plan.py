@@ -129,8 +129,8 @@ def _lines(collection: Collection, found: Plan, options: Any) -> Iterator[str]:
     yield table(("answer", "half width", "change seen"), rows, (False, False, False))
     yield ""
     wanted = f"devices for ±{100 * found.wanted:g}%"
-    header = ("metric", "asked by", "its widest row", "what others would give", "one fake", wanted)
-    yield table(header, [_question(own) for own in found.questions], (False, False, False, False, True, True))
+    header = ("metric", "asked by", "its widest row", "what others would give", "one fake", "over ten", wanted)
+    yield table(header, [_question(own) for own in found.questions], (False, False, False, False, True, True, True))
     yield ""
     yield from _load(collection, found)
     for sentence in found.refused:
@@ -147,7 +147,8 @@ def _question(own: Question) -> tuple[str, ...]:
     others = ", ".join(f"{other.mechanism} {told(other.half)}" for other in own.others)
     row = f"{own.worst.where.key} {told(own.worst.half)}" if own.worst else "–"
     asked = own.metric.mechanism
-    return own.metric.name, asked, row, others or "–", f"{own.gain:,.3g}", _needed(own.devices)
+    over_ten = "–" if own.gain_of_ten is None else f"{own.gain_of_ten:,.3g}"
+    return own.metric.name, asked, row, others or "–", f"{own.gain:,.3g}", over_ten, _needed(own.devices)
 
 
 def _load(collection: Collection, found: Plan) -> Iterator[str]:
@@ -231,9 +232,13 @@ def _plain_question(own: Question) -> dict[str, Any]:
         "mechanism": own.metric.mechanism,
         "epsilon": float(own.metric.epsilon),
         "one_fake": own.gain,
+        "one_fake_over_ten": own.gain_of_ten,
         "rows": [{**_widths.plain(row), "seen": changes.get(row.where)} for row in own.widths],
         "widest": own.worst and own.worst.where._asdict(),
-        "others": [{"mechanism": other.mechanism, "half_width": other.half} for other in own.others],
+        "others": [
+            {"mechanism": each.mechanism, "half_width": each.half, "one_fake_over_ten": each.gain_of_ten}
+            for each in own.others
+        ],
         "devices": _plain_needed(own.devices),
     }
 

@@ -7,28 +7,31 @@ import asyncio
 import ipaddress
 import logging
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from deniable._section import hint
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
 from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
+from deniable_aggregator.tracing import EXTRA, can
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from deniable_aggregator.analysis.catalog import Catalog
+    from deniable_aggregator.analysis.query import Analyst
     from deniable_aggregator.serving.access import Access
     from deniable_aggregator.serving.server import Settings
     from deniable_aggregator.serving.sources import Sources
-    from deniable_aggregator.store import Durability
+    from deniable_aggregator.store import Durability, Store
     from deniable_aggregator.web import Site
     from deniable_aggregator.web.entry import Entry
 
-__all__ = ["add", "add_settings", "settings_of"]
+__all__ = ["add", "add_settings", "by_tls", "settings_of"]
 
 _UNITS = {"M": 20, "G": 30}
 """Powers of two."""
@@ -129,6 +132,13 @@ def add_settings(parser: Parser) -> None:
     parser.add_argument(
         "--log-level", choices=LEVELS, default="info", help="how grave an event has to be to be logged (%(default)s)"
     )
+    parser.add_argument(
+        "--otlp",
+        type=_collector,
+        metavar="URL",
+        help="where an OpenTelemetry collector takes spans and the figures of /metrics over gRPC, such as "
+        "http://127.0.0.1:4317 (with deniable-aggregator[tracing]); nothing of a device",
+    )
     _add_access(parser)
 
 
@@ -163,6 +173,20 @@ def _address_of(text: str) -> str:
         return str(ipaddress.ip_address(text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"takes an address such as 10.0.0.7, not {text!r}") from None
+
+
+def _collector(text: str) -> str:
+    parts = urlsplit(text)
+    try:
+        known = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port
+    except ValueError:
+        known = None
+    if not known or text != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+        raise argparse.ArgumentTypeError(
+            "takes http://HOST:PORT, or https://HOST:PORT; what a collector wants to be shown goes into "
+            "OTEL_EXPORTER_OTLP_HEADERS"
+        )
+    return text
 
 
 def _durability(text: str) -> Durability:
@@ -242,6 +266,8 @@ def run(options: Any) -> None:
 
     if not options.insecure:
         _keep_in(options)
+    if options.otlp and not can():
+        raise UsageError(f"--otlp needs OpenTelemetry: pip install '{EXTRA}'")
     begin(options.log_format, options.log_level)
     log = logging.getLogger(__name__)
     say = partial(print, flush=True) if options.log_format == "text" else log.info
@@ -250,11 +276,16 @@ def run(options: Any) -> None:
     if options.check:
         _check(options, settings, sources)
         return
-    program = Program(settings, sources, answering)
+    program = Program(settings, sources, answering, options.otlp or "")
     supervisor = Supervisor(program, options.workers)
-    site = _site(options, settings.access, supervisor.catalog)
+    analysts = _analysts(supervisor.catalog)
+    site = _site(options, settings.access, analysts)
     if site:
         supervisor.attach(site.beside)
+    if options.otlp:
+        from deniable_aggregator.web.otlp import Figures
+
+        supervisor.attach(Figures(options.otlp, analysts).beside)
 
     def ready() -> None:
         names = ", ".join(sorted({collection.name for collection in supervisor.catalog.collections()}))
@@ -285,11 +316,13 @@ def _check(options: Any, settings: Settings, sources: Sources) -> None:
     from deniable_aggregator.analysis.catalog import Catalog
     from deniable_aggregator.serving.checking import checked
 
-    site = _site(options, settings.access, Catalog([]))
+    site = _site(options, settings.access, _analysts(Catalog([])))
     for sentence in asyncio.run(checked(settings, sources)):
         print(sentence)
     who = "whoever logs in with a token that reads" if options.tokens else "everybody who reaches it"
     print(f"would show the page at {site.scheme}://{options.http}/ to {who}" if site else "would show no page")
+    if options.otlp:
+        print(f"would send spans and figures to {options.otlp}, and nothing of a device")
 
 
 def _keep_in(options: Any) -> None:
@@ -298,6 +331,8 @@ def _keep_in(options: Any) -> None:
     if options.tls_cert is None and not is_loopback(options.listen):
         where = f"--listen {options.listen} is for other machines, in the clear"
         raise UsageError(f"{where}: --tls-cert FILE --tls-key FILE, or {unless}")
+    if options.otlp and options.otlp.startswith("http:") and not is_loopback(urlsplit(options.otlp).netloc):
+        raise UsageError(f"--otlp {options.otlp} sends to another machine in the clear: https://, or {unless}")
     if options.http is not None and not is_loopback(options.http) and not (options.tls_cert and options.tokens):
         where = f"--http {options.http} shows the page to other machines"
         raise UsageError(
@@ -306,22 +341,37 @@ def _keep_in(options: Any) -> None:
         )
 
 
-def _site(options: Any, access: Access, catalog: Catalog) -> Site | None:
-    from deniable_aggregator.analysis.query import analyst_of
+def _analysts(catalog: Catalog) -> Callable[[Store], Analyst]:
+    """Who answers in this process; what does it is loaded when it is asked for."""
+
+    @lru_cache(maxsize=1)
+    def analyst(store: Store) -> Analyst:
+        from deniable_aggregator.analysis.query import analyst_of
+
+        return analyst_of(catalog)(store)
+
+    return analyst
+
+
+def by_tls(options: Any) -> bool:
+    """Whether the page speaks TLS: where other machines reach it, unless something in front does."""
+    return options.http is not None and not options.insecure and not is_loopback(options.http)
+
+
+def _site(options: Any, access: Access, analysts: Callable[[Store], Analyst]) -> Site | None:
     from deniable_aggregator.web import DebugView, Site
 
     if options.http is None:
         if options.debug_view:
             raise UsageError("the debug view is a page: it needs --http HOST:PORT")
         return None
-    away = not options.insecure and not is_loopback(options.http)
     try:
         return Site(
             options.http,
-            analyst_of(catalog),
+            analysts,
             debug=DebugView() if options.debug_view else None,
             entry=_entry(options),
-            certificates=access.certificates() if away else None,
+            certificates=access.certificates() if by_tls(options) else None,
         )
     except ValueError as error:
         raise UsageError(f"--debug-view with --http {options.http}: {error}") from error

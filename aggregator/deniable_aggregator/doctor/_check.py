@@ -46,6 +46,8 @@ class Subject:
     """Files and directories."""
     page: str | None = None
     """Where the page is to listen."""
+    page_by_tls: bool = False
+    """Whether it speaks TLS there, with the certificate of the settings."""
     endpoint: str | None = None
     """Where an aggregator is said to be reached."""
     roots: Path | None = None
@@ -53,6 +55,10 @@ class Subject:
     token_file: Path | None = None
     """What has a token that reads, for a page that asks for one."""
     clock: Callable[[], float] = time.time
+    patience: float = 5.0
+    """Seconds in which whoever is asked has to have answered."""
+    silent: dict[str, CannotLook] = field(default_factory=dict, init=False)
+    """Addresses at which no page has answered: none is waited for twice."""
     leaving: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
     _store: Store | None = field(default=None, init=False)
     _lost: str = field(default="", init=False)

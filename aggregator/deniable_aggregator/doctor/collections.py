@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from deniable import Collection, CollectionError
 from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
+from deniable_aggregator.serving.naming import left_out
 from deniable_aggregator.serving.sources import Sources, collections_of
+from deniable_aggregator.store import StoreError
 
 __all__ = ["CHECKS", "given"]
 
@@ -41,7 +43,7 @@ async def _last(subject: Subject) -> AsyncIterator[Wrong]:
     ship = "ship a collection with a later date (it does not change the digest), or take the metric out"
     for own in newest.values():
         for name, metric in own.metrics.items():
-            if metric.expires is None:
+            if metric.expires is None or metric.expires == own.retired:  # an end that is meant
                 continue
             if metric.expires <= today:
                 yield f"{own.name}: {name} has ended on {metric.expires}: devices do not answer it", ship
@@ -62,8 +64,22 @@ async def _known(subject: Subject) -> AsyncIterator[Wrong]:
         yield f"a token is good for {name}, which is not served", "name a collection by what its file says"
 
 
+async def _all_there(subject: Subject) -> AsyncIterator[Wrong]:
+    """No version that has been answered is missing beside a newer one."""
+    try:
+        store, served = await subject.store(), [(own.digest, own.name) for own in given(subject)]
+    except CannotLook:
+        raise CannotLook from None  # it is said once
+    try:
+        for each in await left_out(store, served):
+            yield str(each), "serve the older file beside the newer one: docs/changing.md"
+    except StoreError as error:
+        raise CannotLook(str(error)) from error
+
+
 CHECKS = (
     Check("collections", _load),
     Check("collections' days", _last),
     Check("collections' names", _known),
+    Check("collections' versions", _all_there),
 )

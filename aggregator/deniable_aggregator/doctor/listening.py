@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import grpc
 
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
-from deniable_aggregator.doctor.reaching import NotLetIn, health_of, page_of
+from deniable_aggregator.doctor.reaching import NotLetIn, health_of, page_at
 from deniable_aggregator.serving.port import reserved
 
 __all__ = ["CHECKS"]
-
-_SECONDS = 5.0
 
 
 async def _is_free(subject: Subject) -> AsyncIterator[Wrong]:
@@ -25,7 +22,7 @@ async def _is_free(subject: Subject) -> AsyncIterator[Wrong]:
     try:
         reserved(listen).close()
     except OSError as error:
-        if not await asyncio.to_thread(_is_ours, _here(listen), subject.settings.access.certificate):
+        if not await asyncio.to_thread(_is_ours, subject, _here(listen)):
             yield f"{error}, and it is no such aggregator", "end what has taken the port, or --listen on another one"
 
 
@@ -36,7 +33,7 @@ async def _page_is_free(subject: Subject) -> AsyncIterator[Wrong]:
     try:
         reserved(subject.page).close()
     except OSError as error:
-        if not await asyncio.to_thread(_is_page, _here(subject.page), subject.settings.access.certificate):
+        if not await _is_page(subject, _here(subject.page)):
             yield f"{error}, and no page answers there", "end what has taken the port, or --http on another one"
 
 
@@ -56,25 +53,26 @@ async def _is_private(subject: Subject) -> AsyncIterator[Wrong]:
         )
 
 
-def _is_page(address: str, certificate: Path | None) -> bool:
+async def _is_page(subject: Subject, address: str) -> bool:
     """Whether a page answers there: one that asks for a token, too, or by TLS shows our certificate."""
     try:
-        page_of(address)
+        await page_at(subject, address)
     except NotLetIn:
         return True
     except CannotLook:
-        return certificate is not None and _is_ours(address, certificate)
+        return subject.settings.access.certificate is not None and await asyncio.to_thread(_is_ours, subject, address)
     return True
 
 
-def _is_ours(address: str, certificate: Path | None) -> bool:
+def _is_ours(subject: Subject, address: str) -> bool:
     """Whether what answers there shows our certificate; without one, whether it is an aggregator."""
     host, _, port = address.rpartition(":")
+    certificate = subject.settings.access.certificate
     try:
         if certificate is None:
-            health_of(address, None)
+            health_of(address, None, subject.patience)
             return True
-        shown = ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=_SECONDS)
+        shown = ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=subject.patience)
         return "".join(shown.split()) in "".join(certificate.read_text().split())
     except (grpc.RpcError, OSError, ValueError):
         return False

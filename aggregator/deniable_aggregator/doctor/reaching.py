@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
@@ -20,9 +21,8 @@ from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
 from deniable_aggregator.doctor.collections import given
 from deniable_aggregator.ingest import NAME
 
-__all__ = ["CHECKS", "Page", "health_of", "page_of"]
+__all__ = ["CHECKS", "NotLetIn", "health_of", "page_at"]
 
-_SECONDS = 5.0
 _APART = 60.0
 """Seconds that clocks may differ: epochs are hours at the least, and a device's clock may be an hour ahead."""
 _MOST_BYTES = 4 << 20
@@ -40,11 +40,11 @@ class Page(NamedTuple):
     health: dict[str, Any]
 
 
-def health_of(endpoint: str, roots: Path | None) -> int:
+def health_of(endpoint: str, roots: Path | None, patience: float) -> int:
     """What the health service says of reports; a grpc.RpcError where it does not."""
     credentials = Credentials(roots.read_bytes() if roots else None)
     with credentials.channel(endpoint) as channel:
-        answer = HealthStub(channel).Check(HealthCheckRequest(service=NAME), timeout=_SECONDS, wait_for_ready=False)
+        answer = HealthStub(channel).Check(HealthCheckRequest(service=NAME), timeout=patience, wait_for_ready=False)
     return int(answer.status)
 
 
@@ -52,12 +52,38 @@ class NotLetIn(CannotLook):
     """The page is there, and asks for a token."""
 
 
-def page_of(address: str, token_file: Path | None = None) -> Page:
+async def page_at(subject: Subject, address: str, token_file: Path | None = None) -> Page:
     """What the page at an address says; a CannotLook where none is, or whoever looks is not let in."""
+    if address in subject.silent:
+        raise subject.silent[address]
+    try:
+        return await asyncio.to_thread(_page_of, subject, address, token_file)
+    except NotLetIn:
+        raise
+    except CannotLook as error:
+        subject.silent[address] = error
+        raise
+
+
+def _trusting(subject: Subject) -> ssl.SSLContext | None:
+    """Trusts the very certificate that the page is given, whatever its name: the page is looked for where it listens,
+    and is shown a token."""
+    certificate = subject.settings.access.certificate
+    if not subject.page_by_tls or certificate is None:
+        return None
+    context = ssl.create_default_context(cafile=str(certificate))
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
+
+
+def _page_of(subject: Subject, address: str, token_file: Path | None) -> Page:
     try:
         said = {"Authorization": f"Bearer {token_file.read_text().strip()}"} if token_file else {}
-        asked = urllib.request.Request(f"http://{address}/api/v1/health", headers=said)
-        with urllib.request.urlopen(asked, timeout=_SECONDS) as answer:  # noqa: S310 - by http
+        context = _trusting(subject)
+        scheme = "https" if context else "http"
+        asked = urllib.request.Request(f"{scheme}://{address}/api/v1/health", headers=said)  # noqa: S310 - http, or https
+        with urllib.request.urlopen(asked, timeout=subject.patience, context=context) as answer:  # noqa: S310 - the same
             health = json.loads(answer.read(_MOST_BYTES))
             return Page(parsedate_to_datetime(answer.headers["Date"]).timestamp(), dict(health))
     except urllib.error.HTTPError as error:
@@ -73,7 +99,7 @@ async def _answers(subject: Subject) -> AsyncIterator[Wrong]:
     if subject.endpoint is None:
         raise CannotLook
     try:
-        status = await asyncio.to_thread(health_of, subject.endpoint, subject.roots)
+        status = await asyncio.to_thread(health_of, subject.endpoint, subject.roots, subject.patience)
     except grpc.RpcError as error:
         said = str(error.details()).splitlines()[0][:200]
         yield f"{subject.endpoint} does not answer as an aggregator does: {error.code().name}: {said}", _UNANSWERED
@@ -92,7 +118,7 @@ async def _page(subject: Subject) -> Page:
     if subject.page is None:
         raise CannotLook
     try:
-        return await asyncio.to_thread(page_of, subject.page, subject.token_file)
+        return await page_at(subject, subject.page, subject.token_file)
     except CannotLook as error:
         if subject.endpoint is None:
             raise CannotLook from error  # nobody has said that an aggregator runs

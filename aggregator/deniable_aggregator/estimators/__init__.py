@@ -107,7 +107,6 @@ __all__ = [
     "Tree",
     "added_up",
     "association",
-    "covered",
     "discovered",
     "divisible",
     "drawn",
@@ -261,10 +260,3 @@ def idle(mechanism: Mechanism, counters: NDArray[np.int64]) -> tuple[NDArray[np.
     room = ROOMS[inner.name]
     found: tuple[NDArray[np.int64], float] | None = room.idle(inner, counters) if hasattr(room, "idle") else None
     return found
-
-
-def covered(mechanism: Mechanism, answers: NDArray[np.int64]) -> int:
-    """Of some answers, how many one report supports at most."""
-    room = ROOMS[mechanism.name]
-    found: int = room.covered(mechanism, answers) if hasattr(room, "covered") else mechanism.supported
-    return min(found, len(answers))

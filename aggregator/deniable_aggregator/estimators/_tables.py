@@ -86,14 +86,20 @@ class Sums:
         kept = (values if self.remembered is None else self.remembered) - values * (target is Target.REPORTING)
         return parts(self.values, kept, self.variance(target), spread, self.reports, confidence)
 
+    @staticmethod
+    def weights(known: Sequence[Sums]) -> _Floats:
+        """How much each counts where they are averaged: by how sure it is of a sum that is rare."""
+        weights: _Floats = np.array([each.reports / each.whole[0] for each in known])
+        weights /= weights.sum()
+        return weights
+
     @classmethod
     def averaged(cls, every: Sequence[Sums]) -> Sums:
         """The same sums by the reports of several tables, weighed by how sure each is of a sum that is rare."""
         known = [each for each in every if each.reports]
         if len(known) < 2:
             return known[0] if known else every[0]
-        weights = np.array([each.reports / each.whole[0] for each in known])
-        weights /= weights.sum()
+        weights = cls.weights(known)
         reports = sum(each.reports for each in known)
         scales = [weight**2 * reports / each.reports for weight, each in zip(weights, known, strict=True)]
         return cls(

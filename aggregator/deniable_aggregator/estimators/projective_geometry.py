@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from deniable.mechanisms import ProjectiveGeometryResponse
 from deniable_aggregator.estimators._frequencies import Frequencies
 
-__all__ = ["DIVISIBLE", "covered", "frequencies", "idle", "supports"]
+__all__ = ["DIVISIBLE", "frequencies", "idle", "supports"]
 
 _Integers = NDArray[np.int64]
 
@@ -61,13 +61,6 @@ def idle(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> tuple[_I
     """The points that stand for no answer: any two hyperplanes share as many points, so that each is supported with
     the chance of another answer."""
     return supports(counters, mechanism.order, mechanism.dimensions)[mechanism.inputs :], float(mechanism.q)
-
-
-def covered(mechanism: ProjectiveGeometryResponse, answers: _Integers) -> int:
-    """Of some answers, how many one report supports at most: what supports what is the same both ways round, so that
-    points count the answers among those that support them."""
-    chosen = np.bincount(answers, minlength=mechanism.points).astype(np.int64)
-    return int(supports(chosen, mechanism.order, mechanism.dimensions).max())
 
 
 def supports(counters: NDArray[Any], order: int, dimensions: int) -> NDArray[Any]:

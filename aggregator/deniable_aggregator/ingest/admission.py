@@ -22,6 +22,7 @@ from deniable_aggregator.ingest.refusal import (
     TOO_LARGE,
     UNKNOWN_COLLECTION,
     Refusal,
+    collection_retired,
     epoch_too_new,
     epoch_too_old,
     malformed,
@@ -93,7 +94,7 @@ class Admission:
     def replace(self, layouts: Iterable[Layout]) -> None:
         """Know these layouts, and no others; batches that are in are not touched."""
         known = self._by_digest
-        self._by_digest = {layout.digest: known.get(layout.digest) or _Accepted(layout) for layout in layouts}
+        self._by_digest = {each.digest: _same(known.get(each.digest), each) or _Accepted(each) for each in layouts}
         self.bound = bound_of(accepted.table.layout for accepted in self._by_digest.values())
 
     def too_large(self, message: bytes) -> Refusal:
@@ -128,6 +129,8 @@ class Admission:
         if key is not None:
             wide_rows = [(row.column, row.payload) for row in wide] if wide else _NO_ROWS
             return Batch(batch_id, table, key, segment, rows, wide_rows)
+        if epoch in accepted.epochs and table.layout.ends is not None:
+            return collection_retired(table.layout.ends)
         return epoch_too_old(accepted.epochs) if epoch < accepted.epochs.start else epoch_too_new(accepted.epochs)
 
     def _look_again(self, accepted: _Accepted) -> None:
@@ -135,4 +138,10 @@ class Admission:
         layout = accepted.table.layout
         accepted.second = int(self._calendar.clock())
         accepted.epochs = self._calendar.accepted(layout)
-        accepted.keys = {epoch: EpochKey(layout.digest, epoch) for epoch in accepted.epochs}
+        taken = accepted.epochs if layout.ends is None else range(accepted.epochs.start, layout.ends)
+        accepted.keys = {epoch: EpochKey(layout.digest, epoch) for epoch in accepted.epochs if epoch in taken}
+
+
+def _same(known: _Accepted | None, layout: Layout) -> _Accepted | None:
+    """What is known of a layout, unless it ends otherwise now, which is no part of its digest."""
+    return known if known and known.table.layout.ends == layout.ends else None

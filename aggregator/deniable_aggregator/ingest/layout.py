@@ -28,6 +28,8 @@ class Layout:
     """How many combinations of segment values there are; a batch names one by number."""
     columns: tuple[tuple[str, Shape], ...]
     """For each column, by number: the metric that it belongs to and the shape of its payloads."""
+    ends: int | None = None
+    """The first epoch of which nothing is taken, where the collection is retired."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.digest < 1 << 64:

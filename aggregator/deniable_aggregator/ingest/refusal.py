@@ -7,6 +7,8 @@
 | not of the token's collections | PERMISSION_DENIED  | OTHER_COLLECTION   | RetryInfo                        |
 | an epoch that is not accepted | OUT_OF_RANGE        | EPOCH_TOO_OLD,     | BadRequest: epoch; the metadata  |
 |                               |                     | EPOCH_TOO_NEW      | of ErrorInfo has the accepted    |
+| the collection has ended      | OUT_OF_RANGE        | COLLECTION_RETIRED | BadRequest: epoch; the metadata  |
+|                               |                     |                    | of ErrorInfo has its first one   |
 | too much is waiting           | RESOURCE_EXHAUSTED  | BUSY               | RetryInfo                        |
 | too many calls are open       | RESOURCE_EXHAUSTED  | TOO_MANY_CALLS     | RetryInfo                        |
 | the message does not come     | DEADLINE_EXCEEDED   | TOO_SLOW           | RetryInfo                        |
@@ -45,6 +47,7 @@ __all__ = [
     "UNKNOWN_COLLECTION",
     "Fault",
     "Refusal",
+    "collection_retired",
     "epoch_too_new",
     "epoch_too_old",
     "malformed",
@@ -125,6 +128,14 @@ def epoch_too_old(accepted: range) -> Refusal:
 def epoch_too_new(accepted: range) -> Refusal:
     """The batch's epoch has not begun."""
     return _epoch("EPOCH_TOO_NEW", "this epoch has not begun: the device's clock may be off", accepted)
+
+
+def collection_retired(ends: int) -> Refusal:
+    """The batch's epoch is not before the one with which its collection has ended: for good."""
+    fault = ("epoch", f"not before {ends}")
+    message = "this collection is retired: nothing of this epoch is taken, and nothing of a later one"
+    metadata = (("first_epoch_not_taken", str(ends)),)
+    return Refusal(StatusCode.OUT_OF_RANGE, "COLLECTION_RETIRED", message, (fault,), metadata=metadata)
 
 
 def _epoch(reason: str, message: str, accepted: range) -> Refusal:

@@ -197,6 +197,14 @@ def _parsed_json(page: bytes) -> IngestStats:
     return IngestStats(**counts)
 
 
+def _reserve(descriptor: int, size: int) -> None:
+    """Give a file its room on the disk, or raise an OSError: who writes to a part of a mapped file for which a full
+    disk has no room is ended by a signal, in the midst of whatever it does."""
+    if os.fstat(descriptor).st_size < size and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    os.ftruncate(descriptor, size)
+
+
 class Board:
     """The counts of all workers of one aggregator."""
 
@@ -204,7 +212,7 @@ class Board:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            os.ftruncate(descriptor, _SLOTS * _SLOT_BYTES)
+            _reserve(descriptor, _SLOTS * _SLOT_BYTES)
             self._memory = memoryview(mmap.mmap(descriptor, _SLOTS * _SLOT_BYTES))
         finally:
             os.close(descriptor)

@@ -9,6 +9,7 @@ and adds what is missing.
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from deniable_aggregator.ingest import Calendar, Layout
 from deniable_aggregator.moving.lines import LONGEST_KEPT, Beginning, Doubtful, Epoch, FileFault, Part, lines_of
 from deniable_aggregator.store import (
     ID_BYTES,
+    MOST_DOUBTS,
     Additions,
     Arrivals,
     Claim,
@@ -85,6 +87,7 @@ async def bring(store: Store, file: Path, layouts: Sequence[Layout], *, calendar
         found = _checked(opened, by_digest)
         now = int(time.time())
         there = [epoch for epoch in found.epochs if epoch.until > now + 1]
+        await _check_doubts(store, found.doubts)  # first: what is claimed stays so
         await _claim(store, found, there)
         doubts = await _doubt(store, found.doubts)
         if there:
@@ -110,15 +113,20 @@ def _copied(file: Path) -> IO[bytes]:
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - it is the caller's
     try:
         with file.open("rb") as opened:
+            _check_length(os.fstat(opened.fileno()).st_size)
             while block := opened.read(_BLOCK):
                 copy.write(block)
-                if copy.tell() > _MOST_BYTES:
-                    raise FileFault(f"the file is longer than {_MOST_BYTES >> 30} GiB: export fewer epochs at a time")
+                _check_length(copy.tell())
     except BaseException:
         copy.close()
         raise
     copy.seek(0)
     return copy
+
+
+def _check_length(size: int) -> None:
+    if size > _MOST_BYTES:
+        raise FileFault(f"the file is longer than {_MOST_BYTES >> 30} GiB: export fewer epochs at a time")
 
 
 def _checked(opened: IO[bytes], layouts: Mapping[int, Layout]) -> _Found:
@@ -164,6 +172,14 @@ def _named(epochs: Sequence[Epoch]) -> str:
     shown = [f"epoch {epoch.key.epoch} of {epoch.layout.name}" for epoch in epochs[:_SHOWN]]
     more = f" and {len(epochs) - _SHOWN} more" if len(epochs) > _SHOWN else ""
     return ", ".join(shown) + more
+
+
+async def _check_doubts(store: Store, doubts: Mapping[Doubted, str]) -> None:
+    if len({*doubts, *await store.doubts.all()}) > MOST_DOUBTS:
+        raise ImportRefused(
+            f"it doubts {len(doubts)} epochs, and this store can have {MOST_DOUBTS} doubts in all: withdraw what is "
+            "no longer doubted, there or here (deniable doubt), or export fewer epochs at a time (--from, --to)"
+        )
 
 
 async def _doubt(store: Store, doubts: Mapping[Doubted, str]) -> int:

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 
 from deniable_aggregator.ingest import Layout
-from deniable_aggregator.store import IDENTITY_BYTES, MOST_REASON, Doubted, EpochKey
+from deniable_aggregator.store import IDENTITY_BYTES, MOST_DOUBTS, MOST_REASON, Doubted, EpochKey
 
 __all__ = [
     "LONGEST_KEPT",
@@ -50,6 +50,9 @@ MOST_EPOCHS = 50_000
 _MOST_LINE = 512 << 10
 """Bytes: that many counters of twenty digits, and room to spare."""
 _MOST_ORIGINS = 1000
+_MOST_NAMED = 1_000_000
+"""Origins of all epochs of a file together: 20 of each, where there are as many epochs as there can be. They are kept
+until all of the file has been checked, and so are doubts, of which there are as many as a store can have."""
 _LARGEST = 1 << 56
 """Of a counter: sums of a hundred files stay within 63 bits."""
 _LAST_SECOND = (1 << 32) - 1
@@ -135,6 +138,8 @@ class _Checker:
     doubt: Doubted | None = None
     digest: int = -1
     epochs: int = 0
+    doubts: int = 0
+    named: int = 0
 
     def fault(self, what: str) -> FileFault:
         """What is wrong with the line that is read."""
@@ -173,6 +178,9 @@ class _Checker:
             raise self.fault(f"a reason is one line of 1 to {MOST_REASON} characters")
         if self.digest >= 0 or (self.doubt is not None and own <= self.doubt):
             raise self.fault("doubts come before collections, in order, and each once")
+        self.doubts += 1
+        if self.doubts > MOST_DOUBTS:
+            raise self.fault(f"a file doubts {MOST_DOUBTS} epochs at most: export fewer at a time")
         self.doubt = own
         return Doubtful(own, reason)
 
@@ -209,6 +217,11 @@ class _Checker:
         origins = tuple(self._identity(each) for each in said)
         if len(set(origins)) < len(origins):
             raise self.fault("an origin is said twice")
+        self.named += len(origins)
+        if self.named > _MOST_NAMED:
+            raise self.fault(
+                f"the epochs of a file have {_MOST_NAMED} origins together at most: export fewer at a time"
+            )
         self.epochs += 1
         if self.epochs > MOST_EPOCHS:
             raise self.fault(f"a file has {MOST_EPOCHS} epochs at most: export fewer at a time")

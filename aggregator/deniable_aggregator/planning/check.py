@@ -21,7 +21,7 @@ from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected, frequencies
-from deniable_aggregator.planning.leverage import TARGETS, gain, gain_over_ten
+from deniable_aggregator.planning.leverage import TEN, gain
 from deniable_aggregator.planning.noise import rounded
 from deniable_aggregator.planning.otherwise import named
 
@@ -216,10 +216,12 @@ def _cells(metric: Metric, kind: Joint) -> str:
 
 def _pushed(metric: Metric) -> str:
     """How far one fake moves ten of a long list's answers together, by the chosen mechanism and by the others."""
-    if not isinstance(metric.kind, Category) or len(metric.kind.values) <= TARGETS:
+    if not isinstance(metric.kind, Category) or len(metric.kind.values) <= TEN:
         return ""
-    told = [f"{gain_over_ten(each.mechanism):.3g} by {each.name}" for each in metric.kind.choices(metric.epsilon)]
-    return f"; one fake moves ten answers together as far as so many liars: {', '.join(told)}"
+    every = metric.kind.choices(metric.epsilon)
+    told = ", ".join(f"{float(each.mechanism.gain_of_ten or 0):.3g} by {each.name}" for each in every)
+    robust = " (robust: the least where variance allows it)" * metric.kind.robust
+    return f"; one fake moves ten answers together as far as so many liars: {told}{robust}"
 
 
 def _others(metric: Metric) -> list[str]:

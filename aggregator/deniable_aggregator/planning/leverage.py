@@ -26,20 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric
-from deniable.kinds import Distribution, Joint, Kind, Ordinal, Quantity, Text, Vector
+from deniable.kinds import Category, Distribution, Joint, Kind, Ordinal, Quantity, Text, Vector
 from deniable.kinds import Tree as Paths
 from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
-from deniable_aggregator.estimators import Tree, covered, expected, farthest, frequencies, named, of_levels
+from deniable_aggregator.estimators import Tree, expected, farthest, frequencies, named, of_levels
 
-__all__ = ["TARGETS", "Gain", "gain", "gain_over", "gain_over_ten"]
+__all__ = ["TEN", "Gain", "gain", "gain_of_ten"]
 
 
-TARGETS = 10
-"""Of so many answers it is told how far one fake moves them together."""
-_DRAWN = 20
+TEN = 10
+"""Of lists of more answers it is told how far one fake moves so many of them together."""
+
+
 _FLEET = 10**9
 """Reports of a fleet so large that each level has its part of them."""
 _READINGS = 128
@@ -61,19 +62,12 @@ def gain(metric: Metric) -> Gain:
     return Gain(found.row / float(metric.sample), found.together / float(metric.sample))
 
 
-def gain_over(mechanism: Mechanism, answers: NDArray[np.int64]) -> float:
-    """How far one fake moves up the shares of some answers together, in liars: a report that supports c of
-    these r by (c - r q) / (p - q). Of k-ary randomized response that is 1 + (d - r) / (e^eps - 1), and of a bit for
-    each answer, at 1/2 and 1 / (e^eps + 1), 2 r e^eps / (e^eps - 1)."""
-    found = frequencies(mechanism, np.zeros(mechanism.shape.counters, dtype=np.int64))
-    return (covered(mechanism, answers) - len(answers) * found.q) / (found.p - found.q)
-
-
-def gain_over_ten(mechanism: Mechanism) -> float:
-    """The same of ten answers that are drawn, on average."""
-    drawn = np.random.default_rng(1)
-    choices = (drawn.choice(mechanism.inputs, TARGETS, replace=False) for _ in range(_DRAWN))
-    return float(np.mean([gain_over(mechanism, each) for each in choices]))
+def gain_of_ten(metric: Metric) -> float | None:
+    """How far it moves ten answers of a list together, in liars; None of what is no list, or of no more than ten."""
+    if not isinstance(metric.kind, Category) or len(metric.kind.values) <= TEN:
+        return None
+    found = metric.columns[0].mechanism.gain_of_ten
+    return None if found is None else float(found / metric.sample)
 
 
 def _of_reports(metric: Metric) -> Gain:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from deniable import Collection, Metric
 from deniable_aggregator.answers import RowId
-from deniable_aggregator.planning.leverage import gain
+from deniable_aggregator.planning.leverage import gain, gain_of_ten
 from deniable_aggregator.planning.load import Load, load
 from deniable_aggregator.planning.needed import (
     Needed,
@@ -49,6 +49,8 @@ class Asked(NamedTuple):
     """The row that is told least."""
     half: float
     """Half of its interval."""
+    gain_of_ten: float | None
+    """How far one fake would move ten of the answers together."""
 
 
 class Question(NamedTuple):
@@ -65,6 +67,8 @@ class Question(NamedTuple):
     """What other mechanisms would give for the same question, the best first."""
     gain: float
     """How many times farther one fake moves a row than a liar in a survey without noise."""
+    gain_of_ten: float | None
+    """How far it moves ten answers of a longer list together."""
     devices: Needed | None
     """How many devices the wanted width takes; None where no row has ends."""
 
@@ -127,6 +131,7 @@ def _question(collection: Collection, metric: Metric, devices: int, wanted: floa
         row,
         sorted(_others(collection, metric, devices, fleet), key=lambda own: own.half),
         gain(metric).row,
+        gain_of_ten(metric),
         row and devices_for(metric, wanted, fleet),
     )
 
@@ -143,7 +148,7 @@ def _others(collection: Collection, metric: Metric, devices: int, fleet: Fleet |
             continue
         row = worst(widths(other, devices, fleet, answers=_ALTERNATIVES))
         if row is not None:
-            yield Asked(name, row.where, row.half)
+            yield Asked(name, row.where, row.half, gain_of_ten(other))
 
 
 def _refused(

@@ -23,7 +23,11 @@ async def checked(settings: Settings, sources: Sources) -> list[str]:
     access = settings.access
     access.check()
     how = "in the clear" if access.certificate is None else f"by TLS with {access.certificate}"
-    asked = [f"would serve {each.name}, version {each.version}: {len(each.metrics)} metrics" for each in own]
+    asked = [
+        f"would serve {each.name}, version {each.version}: {len(each.metrics)} metrics"
+        + (f", retired from {each.retired} on" if each.retired else "")
+        for each in own
+    ]
     return [
         *(asked or ["would serve nothing yet: there is no collection"]),
         f"would take reports and questions on {settings.listen}, {how}, from {_whom(access)}",

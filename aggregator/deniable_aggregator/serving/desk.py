@@ -26,8 +26,10 @@ from deniable_aggregator.caller import CALLER, READ, Reader, named
 from deniable_aggregator.ingest import Layout
 from deniable_aggregator.ingest.ending import refuse
 from deniable_aggregator.ingest.refusal import NOT_A_REQUEST
+from deniable_aggregator.serving.asked import Asked
 from deniable_aggregator.serving.server import AddService, Settings
 from deniable_aggregator.store import Store
+from deniable_aggregator.tracing import begin, end
 
 __all__ = ["ASKER", "Desk", "asker_of", "passing"]
 
@@ -50,18 +52,21 @@ _Bytes = Callable[[bytes, Any], AsyncIterator[bytes]]
 class Desk:
     """Answers at a socket."""
 
-    def __init__(self, settings: Settings, services: Sequence[AddService]) -> None:
+    def __init__(self, settings: Settings, services: Sequence[AddService], collector: str = "") -> None:
         assert settings.desk
         assert settings.redis_url
         self._where = settings.desk
         self._services = services
+        self._collector = collector
         self._store = Store(settings.redis_url, shards=settings.shards, durability=settings.durability)
-        self._server = grpc.aio.server(interceptors=(_Reading(),))
+        self._server = grpc.aio.server(interceptors=(*([Asked()] if collector else []), _Reading()))
 
     async def start(self) -> None:
         """Reach the store, then listen; a StoreError or OSError where one of them fails."""
         with contextlib.suppress(OSError):  # a sandbox may forbid it
             os.nice(_NICE)
+        if self._collector:
+            begin(self._collector, "desk")
         await self._store.open()
         for add in self._services:
             add(self._server, self._store)
@@ -76,6 +81,7 @@ class Desk:
         """End; questions can be asked again."""
         await self._server.stop(0)
         await self._store.close()
+        await end()
 
 
 class _Reading(grpc.aio.ServerInterceptor):

@@ -151,13 +151,9 @@ class Settings:
 
 def layout_of(collection: Collection) -> Layout:
     """A collection, as far as ingest is concerned."""
-    return Layout(
-        name=collection.name,
-        digest=collection.digest,
-        epoch_seconds=collection.epoch_seconds,
-        segments=collection.segment_count,
-        columns=tuple((column.metric, column.shape) for column in collection.columns),
-    )
+    columns = tuple((column.metric, column.shape) for column in collection.columns)
+    spans = collection.epoch_seconds, collection.segment_count
+    return Layout(collection.name, collection.digest, *spans, columns, collection.ends)
 
 
 class Aggregator(Protocol):
@@ -207,7 +203,7 @@ class Server:
         self._health = Health()
         self._background: list[asyncio.Task[None]] = []
         self._memory = Memory()
-        self._naming = Naming()
+        self._naming = Naming(warns=settings.worker == 0)
         self._guard: Guard | None = None
         self._calls = Calls(1, Conduct(self._expel))
         self._message_bytes = 0

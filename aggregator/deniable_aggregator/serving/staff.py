@@ -23,6 +23,7 @@ from deniable_aggregator.serving.relief import APART_SECONDS, LOOK_SECONDS, Burd
 from deniable_aggregator.serving.sources import Texts
 from deniable_aggregator.serving.worker import Orders
 from deniable_aggregator.store import StoreError
+from deniable_aggregator.tracing import span
 
 __all__ = ["Member"]
 
@@ -80,7 +81,8 @@ class Member:
                 return
             self._leaving = old
             try:
-                await self._spawn(self._orders._replace(settings=replace(settings, worker=self._spare)))
+                with span("relieve", {"deniable.member": self._name}):
+                    await self._spawn(self._orders._replace(settings=replace(settings, worker=self._spare)))
             except (OSError, StoreError) as error:
                 self._process, self._link, self._leaving = old, link, None
                 link.say(self._orders.texts)  # it has not heard of a reload meanwhile
@@ -173,7 +175,8 @@ class Member:
                 if self._stopping.is_set():
                     return
                 try:
-                    await self._spawn(self._orders)
+                    with span("start again", {"deniable.member": self._name}):
+                        await self._spawn(self._orders)
                 except (OSError, StoreError) as error:
                     if not self._stopping.is_set():
                         _LOG.warning("%s does not start: %s", self._name, error)

@@ -37,6 +37,7 @@ from deniable_aggregator.serving.sources import Reload, Sources, Texts, collecti
 from deniable_aggregator.serving.staff import Member
 from deniable_aggregator.serving.worker import Orders, Services, be
 from deniable_aggregator.store import Durability, EmbeddedStore, Store
+from deniable_aggregator.tracing import begin, end, span
 
 __all__ = ["Program", "Supervisor", "serve"]
 
@@ -57,6 +58,8 @@ class Program:
     settings: Settings
     sources: Sources
     services: Services
+    collector: str = ""
+    """Where spans are sent; empty: nowhere."""
 
 
 class Supervisor:
@@ -125,6 +128,8 @@ class Supervisor:
 
     async def start(self) -> None:
         """Own the port, reach the store, start the workers; raises what keeps any of them from it."""
+        if self._program.collector:
+            begin(self._program.collector, "supervisor")
         try:
             self._serve(self._program.sources.read())
             settings = await self._set_up()
@@ -149,15 +154,18 @@ class Supervisor:
             await self._desk.stop()
         self._nursery.close()
         await self._leaving.aclose()
+        await end()
 
     def reload(self) -> None:
         """Serve what the collection files say now; a file that does not load changes nothing."""
         before = self.catalog.served()
-        try:
-            self._serve(self._program.sources.read())
-        except (CollectionError, OSError) as error:
-            _LOG.error("what is served stays as it is: %s", error)
-            return
+        with span("reload") as own:
+            try:
+                self._serve(self._program.sources.read())
+            except (CollectionError, OSError) as error:
+                own.failed()
+                _LOG.error("what is served stays as it is: %s", error)
+                return
         for each in self._staff():
             each.reload(self._texts)
         changes = reloaded(before, self.catalog.served())
@@ -217,7 +225,8 @@ class Supervisor:
             )
             for number, processor in enumerate(processors_of(self._number))
         ]
-        return Member(Orders(settings, services, None, texts), self._nursery), workers
+        desk = Orders(settings, services, None, texts, collector=self._program.collector)
+        return Member(desk, self._nursery), workers
 
     def _staff(self) -> list[Member]:
         """All of them."""

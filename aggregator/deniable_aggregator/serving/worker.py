@@ -57,6 +57,8 @@ class Orders(NamedTuple):
     texts: Texts
     turns: bool = True
     """Whether its threads take turns."""
+    collector: str = ""
+    """Where the desk sends its spans; empty: nowhere."""
 
 
 class _Serves(Protocol):
@@ -77,7 +79,7 @@ def _made(orders: Orders, catalog: Catalog) -> _Serves:
     settings = orders.settings
     assert settings.desk
     if orders.services:
-        return Desk(settings, orders.services(catalog))
+        return Desk(settings, orders.services(catalog), orders.collector)
     return Server(settings, map(layout_of, catalog.served()), [passing(settings.desk)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
 from deniable_aggregator.store.backup import Backup, back_up
 from deniable_aggregator.store.condition import Condition
-from deniable_aggregator.store.doubts import MOST_REASON, Doubt, Doubted, Doubts
+from deniable_aggregator.store.doubts import MOST_DOUBTS, MOST_REASON, Doubt, Doubted, Doubts
 from deniable_aggregator.store.durability import Durability, Promise
 from deniable_aggregator.store.embedded import EmbeddedStore, is_begun, reached
 from deniable_aggregator.store.errors import (
@@ -30,6 +30,7 @@ __all__ = [
     "IDENTITY_BYTES",
     "ID_BYTES",
     "KEY",
+    "MOST_DOUBTS",
     "MOST_REASON",
     "Additions",
     "Arrivals",

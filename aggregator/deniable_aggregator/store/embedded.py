@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import pwd
 import shutil
 import sys
 import tempfile
@@ -65,6 +66,8 @@ _SETTINGS = {
 }
 _WRITTEN = "valkey.conf"
 """Where they are, in the server's directory."""
+_LOCK = "lock"
+"""The file that the owner of the directory holds."""
 
 
 class EmbeddedStore:
@@ -97,7 +100,10 @@ class EmbeddedStore:
         """Own the data directory, start the server and wait until it answers."""
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
+            if not (self.data_dir / _LOCK).exists():
+                _refuse_anothers(self.data_dir)
             self._lock = await self._own()
+            _refuse_anothers(self.data_dir)  # only now: whoever finds it in use asks the server that runs there
             self._write_settings()
             self._process = await self._spawn()
             await self._answers(self._process)
@@ -120,7 +126,7 @@ class EmbeddedStore:
             self._lock = None
 
     async def _own(self) -> int:
-        lock = os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(self.data_dir / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         deadline = asyncio.get_running_loop().time() + self._patience
         while True:
             try:
@@ -220,6 +226,18 @@ class EmbeddedStore:
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
+
+
+def _refuse_anothers(data_dir: Path) -> None:
+    """Root may write into anybody's directory, and its owner could not read what root has left there."""
+    owner = data_dir.stat().st_uid
+    if os.geteuid() != 0 or owner == 0:
+        return
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = f"#{owner}"
+    raise EmbeddedStoreFailed(f"{data_dir} belongs to {name}, and this is root: run it as its owner (sudo -u {name})")
 
 
 def is_begun(data_dir: Path) -> bool:

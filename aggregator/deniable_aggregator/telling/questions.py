@@ -32,6 +32,7 @@ from deniable_aggregator.telling.messages import (
     overview_message,
     query_of,
 )
+from deniable_aggregator.tracing import note
 
 __all__ = ["Questions"]
 
@@ -174,6 +175,9 @@ class Questions:
 
     @contextlib.asynccontextmanager
     async def _turn(self, asker: str, price: Price) -> AsyncIterator[Turn]:
+        of = price.metrics[0].name if len(price.metrics) == 1 else ""
+        note({"deniable.collection": price.collection.name, "deniable.epochs": price.epochs})
+        note({"deniable.metric": of} if of else {})
         async with self.analyst.turns.question(asker, price.check()) as turn:
             yield turn
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -58,6 +59,7 @@ SCHEMA = _object(
             epochSeconds=_COUNT,
             batches=_COUNTS,
             marginSeconds={"type": ["number", "null"]},
+            retired={"type": ["string", "null"]},
         ),
     },
 )
@@ -141,10 +143,18 @@ class Health:
                     "epochSeconds": fleet.layout.epoch_seconds,
                     "batches": fleet.batches,
                     "marginSeconds": fleet.margin,
+                    "retired": _first_day(fleet.layout),
                 }
                 for fleet in state.fleets
             ],
         }
+
+
+def _first_day(layout: Layout) -> str | None:
+    """The first day of which nothing is taken, where its collection is retired."""
+    if layout.ends is None:
+        return None
+    return dt.datetime.fromtimestamp(layout.ends * layout.epoch_seconds, dt.UTC).date().isoformat()
 
 
 def _plain(histogram: Any) -> dict[str, Any]:

@@ -47,6 +47,7 @@ MOST_ROWS = 20
 """Rows of a series that are told."""
 REASONS = (
     "BUSY",
+    "COLLECTION_RETIRED",
     "DRAINING",
     "EPOCH_TOO_NEW",
     "EPOCH_TOO_OLD",
@@ -76,9 +77,9 @@ class Metrics:
     async def _scrape(self, request: web.Request) -> web.Response:
         registry = CollectorRegistry()
         try:
-            families = await self._families()
+            families = await self.families()
         except LookupError:  # collections were replaced meanwhile
-            families = await self._families()
+            families = await self.families()
         registry.register(_Now(families))
         ProcessCollector(registry=registry)
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
@@ -86,7 +87,8 @@ class Metrics:
         response.enable_compression()
         return response
 
-    async def _families(self) -> list[Metric]:
+    async def families(self) -> list[Metric]:
+        """All that is told, as it is now; a LookupError where collections were replaced meanwhile."""
         state = await self._health.state()  # first: then what is accepted is in the estimates of the same scrape
         try:
             answers = [
@@ -213,7 +215,14 @@ def _asked(catalog: Catalog) -> Iterator[Metric]:
     expires = GaugeMetricFamily(
         "deniable_metric_expiry_timestamp_seconds", "When devices stop answering.", labels=_ABOUT
     )
+    retired = GaugeMetricFamily(
+        "deniable_collection_retirement_timestamp_seconds",
+        "When a collection is, or was, retired on purpose: its metrics have no end of their own.",
+        labels=["collection"],
+    )
     for collection in catalog.collections():
+        if collection.retired:
+            retired.add_metric([catalog.title(collection)], _begin(collection.retired))
         for metric in collection.metrics.values():
             about = [catalog.title(collection), metric.name]
             info.add_metric(
@@ -226,10 +235,13 @@ def _asked(catalog: Catalog) -> Iterator[Metric]:
                 },
             )
             epsilon.add_metric(about, float(metric.epsilon))
-            if metric.expires:
-                day = dt.datetime.combine(metric.expires, dt.time(), dt.UTC)
-                expires.add_metric(about, day.timestamp())
-    yield from (info, epsilon, expires)
+            if metric.expires and metric.expires != collection.retired:
+                expires.add_metric(about, _begin(metric.expires))
+    yield from (info, epsilon, expires, retired)
+
+
+def _begin(day: dt.date) -> float:
+    return dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()
 
 
 def _ingest(stats: IngestStats) -> Iterator[Metric]:

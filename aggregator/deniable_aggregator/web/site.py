@@ -26,6 +26,7 @@ from deniable_aggregator.serving.connections import Guard, places
 from deniable_aggregator.serving.port import whose
 from deniable_aggregator.serving.server import Aggregator, ended
 from deniable_aggregator.store import Store
+from deniable_aggregator.tracing import span
 from deniable_aggregator.web.api import Api
 from deniable_aggregator.web.debug import DebugView
 from deniable_aggregator.web.entry import LOG_IN, Entry
@@ -57,6 +58,8 @@ _OF_THE_FORM = {
 _MOST = 512
 """Connections, as far as there are files for them. From half of them on the quietest are closed: aiohttp lets whoever
 says nothing stay for ever, and without files no worker can be started either."""
+_REFUSED = 400
+"""The first status that is no answer. The others are not told apart: one of them says that nothing has changed."""
 _LONGEST_END = 2.0
 """Seconds that a page being sent has to arrive when the aggregator ends."""
 
@@ -134,7 +137,7 @@ class Site:
         analyst = self._analyst_of(server.store)
         health = Health(server)
         here = [_guarded] if _is_loopback(self._host) else []
-        application = web.Application(middlewares=[*here, *([self._entry.admit] if self._entry else [])])
+        application = web.Application(middlewares=[_spanned, *here, *([self._entry.admit] if self._entry else [])])
         application.on_response_prepare.append(_with_headers)
         if self._debug:
             application.add_routes(self._debug.routes())
@@ -161,6 +164,28 @@ class _Unsigned(logging.Filter):
 
 
 _LOG.addFilter(_Unsigned())
+
+
+@web.middleware
+async def _spanned(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answers inside a span. Who asks whether something has changed, as an open page does, leaves none: how long that
+    takes says whether it has. Nor does the debug view, which is about one device."""
+    place = request.match_info.route.resource
+    route = place.canonical if place else "none"
+    if "If-None-Match" in request.headers or "debug" in route.split("/"):
+        return await handler(request)
+    with span(f"{request.method if place else 'a request'} {route}") as own:
+        response: web.StreamResponse | web.HTTPException
+        try:
+            response = await handler(request)
+        except web.HTTPException as raised:
+            response = raised
+        if response.status >= _REFUSED:
+            own.note({"http.response.status_code": response.status})
+            own.failed()
+    if isinstance(response, web.HTTPException):
+        raise response
+    return response
 
 
 @web.middleware

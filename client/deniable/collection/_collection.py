@@ -6,6 +6,7 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -44,6 +45,8 @@ class Collection:
     """By a metric's name: 64 bits that are the same in all versions in which its reports mean the same."""
     sample: Fraction = Fraction(1)
     """The chance with which a device takes part in an epoch, by a coin of its own: a whole number of 2^-64."""
+    retired: date | None = None
+    """The first day on which nothing of it is asked or taken any more. No part of the digest."""
 
     @classmethod
     def load(cls, path: str | Path) -> Collection:
@@ -80,6 +83,14 @@ class Collection:
         """The same, digest and all, for a device that takes part in every epoch: in tests, and to debug."""
         metrics = {name: replace(metric, sample=Fraction(1)) for name, metric in self.metrics.items()}
         return replace(self, sample=Fraction(1), metrics=MappingProxyType(metrics))
+
+    @property
+    def ends(self) -> int | None:
+        """The first epoch that is not answered, where it is retired: the first that begins on its day, or later."""
+        if self.retired is None:
+            return None
+        day = datetime(self.retired.year, self.retired.month, self.retired.day, tzinfo=UTC)
+        return int(-(-day.timestamp() // self.epoch_seconds))
 
     def metric(self, name: str) -> Metric:
         """The metric of that name; UnknownMetricError with the nearest name where there is none."""

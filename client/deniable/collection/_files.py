@@ -27,6 +27,8 @@ MOST_BYTES = 1 << 24
 Stamp = tuple[int, int]
 """When a file was written, and its length."""
 
+_PIECE = 1 << 20
+"""Bytes that are read at once: as many are asked for, however short a file is."""
 _MOST_SIGNS = 255
 _SPECIAL = set('\\:*?"<>|')
 _OPEN = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
@@ -105,7 +107,9 @@ def _read(path: Path, name: str) -> tuple[bytes, Stamp]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ValueError(f"{name!r} is not a file")
-        content = file.read(MOST_BYTES + 1)
+        content = b""
+        while len(content) <= MOST_BYTES and (piece := file.read(_PIECE)):
+            content += piece
     if len(content) > MOST_BYTES:
         raise ValueError(f"{name!r} is longer than the {MOST_BYTES} bytes that a file can have")
     return content, _stamp(status)

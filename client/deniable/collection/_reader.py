@@ -68,6 +68,7 @@ class Content(NamedTuple):
     version: int
     identities: Mapping[str, int]
     sample: Fraction
+    retired: date | None
 
 
 def read(file: str, table: dict[str, Any], files: Files, problems: list[Problem]) -> Content | None:
@@ -88,6 +89,7 @@ class _Reader:
         self._fed: dict[str, bool] = {}
         self._kinds: dict[str, Kind] = {}
         self._owner = ""
+        self._retired: date | None = None
 
     def content(self) -> Content | None:
         header = self._root.section("collection")
@@ -96,6 +98,7 @@ class _Reader:
         epoch = header.take("epoch", one_of(EPOCHS))
         version = header.take("version", whole(0, _MOST_VERSIONS), 0)
         sample = header.take("sample", _a_part, Fraction(1))
+        self._retired = header.take("retired", _an_end, None)
         header.finish()
         segments = self._segments(self._root.section("segments"))
         files = self._root.section("files")
@@ -130,6 +133,7 @@ class _Reader:
             version,
             MappingProxyType({own.name: _identity(own, alike) for own in metrics}),
             sample,
+            self._retired,
         )
 
     def _segments(self, section: Section) -> dict[str, tuple[str, ...]]:
@@ -197,7 +201,7 @@ class _Reader:
         kind_name = section.take("kind", one_of(KINDS))
         instead = KINDS[kind_name].instead if kind_name else None
         epsilon = None if instead and section.has(instead) else section.take("epsilon", an_epsilon)
-        expires = section.take("expires", _an_end, None)
+        expires = _earlier(section.take("expires", _an_end, None), self._retired)
         revision = section.take("revision", whole(1, _MOST_VERSIONS), 1)
         reason = section.take("reason", a_text, "") or ""
         owner = section.take("owner", a_text, self._owner) or ""
@@ -281,6 +285,11 @@ def _remembered(
 
 def _identity(metric: Metric, alike: dict[str, Any]) -> int:
     return _digest(alike | {"name": metric.name, "metric": meaning(metric, worded=False)})
+
+
+def _earlier(expires: date | None, retired: date | None) -> date | None:
+    """When a metric of a collection ends: with it, unless it ends before."""
+    return min((each for each in (expires, retired) if each), default=None)
 
 
 def _digest(meaning: dict[str, Any]) -> int:

@@ -94,6 +94,11 @@ class Mechanism(ABC):
         return None
 
     @property
+    def gain_of_ten(self) -> Fraction | None:
+        """How far one fake moves ten answers together, in liars (`_gain.py`); None where reports support none."""
+        return None
+
+    @property
     def supported(self) -> int:
         """How many of the answers one report speaks for at most."""
         return 1

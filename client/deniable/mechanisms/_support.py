@@ -13,6 +13,7 @@ for a rare one its variance is q (1 - q) / (n (p - q)^2). (Wang, Blocki, Li, Jha
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -54,6 +55,17 @@ class Supporting(Mechanism):
     def asked(self) -> int:
         """How many answers shares are estimated of: of all that can be supported the first ones."""
         return self.inputs
+
+    def carried(self, answers: Sequence[int]) -> int:
+        """How many of some answers one report supports at the most: here as many as of any others."""
+        return min(self.supported, len(answers))
+
+    @property
+    def gain_of_ten(self) -> Fraction:
+        """The mean over drawn tens."""
+        from deniable.mechanisms._gain import gain_over_ten  # which is about mechanisms that support answers
+
+        return gain_over_ten(self)
 
     @property
     def variance(self) -> Fraction:

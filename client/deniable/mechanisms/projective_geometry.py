@@ -29,7 +29,7 @@ for the answer's or the coin's sake.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
@@ -37,6 +37,7 @@ from operator import mul
 from typing import ClassVar, Self
 
 from deniable.epsilon import Epsilon
+from deniable.mechanisms._hyperplanes import most_in_a_hyperplane
 from deniable.mechanisms._sorts import Sorts
 from deniable.mechanisms._support import Supporting, inside_threshold, support_chance, variance
 from deniable.payload import Symbol
@@ -140,6 +141,12 @@ class ProjectiveGeometryResponse(Supporting):
     def supported(self) -> int:
         """Of the answers that are asked for as many as lie in a hyperplane."""
         return min(self.supporting, self.inputs)
+
+    def carried(self, answers: Sequence[int]) -> int:
+        """Those of them that lie in one hyperplane."""
+        if len(answers) < self.dimensions:
+            return len(answers)
+        return most_in_a_hyperplane([self._coefficients(answer) for answer in answers], self.order)
 
     @property
     def sorts(self) -> Sorts:

@@ -49,7 +49,9 @@ class Outcome:
 _REFUSED = {
     "INVALID_ARGUMENT": Outcome(False, "rejected", advice="the aggregator calls a batch malformed"),
     "OUT_OF_RANGE": Outcome(
-        False, "out of time", advice="the aggregator no longer, or not yet, takes this epoch: is the clock right?"
+        False,
+        "out of time",
+        advice="the aggregator does not take this epoch: is the clock right, or is the collection retired?",
     ),
     "FAILED_PRECONDITION": Outcome(
         True, "unknown collection", LONG_WAIT, "the aggregator does not know the collection"

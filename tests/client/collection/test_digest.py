@@ -51,6 +51,7 @@ SAME = {
     "no lifetime": ("lifetime = 100.0\n", ""),
     "the day it expires": ("2030-12-31", "2031-12-31"),
     "that it expires": ("expires = 2030-12-31\n", ""),
+    "that it is retired": ('epoch = "7d"', 'epoch = "7d"\nretired = 2031-12-31'),
 }
 
 

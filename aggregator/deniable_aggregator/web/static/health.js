@@ -11,6 +11,7 @@ const REASONS = {
   UNKNOWN_COLLECTION: "of a collection that this aggregator does not know",
   EPOCH_TOO_OLD: "of an epoch that is no longer accepted",
   EPOCH_TOO_NEW: "of an epoch that has not begun: the device's clock may be off",
+  COLLECTION_RETIRED: "of a collection that is retired",
   BUSY: "too many batches were waiting",
   STORE_UNAVAILABLE: "the store could not take them",
   DRAINING: "the aggregator was ending",
@@ -103,9 +104,10 @@ function fleets(all) {
       const name = versions > 1 ? `${fleet.collection}@${fleet.digest}` : fleet.collection;
       const rows = Object.entries(fleet.batches).reverse().map(([epoch, own]) => [epochName(Number(epoch), fleet.epochSeconds), count(own)]);
       const margin = fleet.marginSeconds === null ? "" : `; ids outlive acceptance by ${fleet.marginSeconds > 0 ? span(fleet.marginSeconds) : "nothing"}`;
+      const retired = fleet.retired ? `; retired from ${fleet.retired} on: nothing of a later epoch is taken` : "";
       return rows.length
-        ? table(`${name}${margin}`, ["epoch", "batches"], rows)
-        : h("p", {}, `${name}: nothing has come yet.`);
+        ? table(`${name}${retired}${margin}`, ["epoch", "batches"], rows)
+        : h("p", {}, `${name}${retired}: nothing has come.`);
     }),
   );
 }
