@@ -178,8 +178,8 @@ def test_a_process_that_is_kept_from_running_is_busy_by_what_it_had(
             guard = Guard(server.port, 200)
             for used, busy in ((0.01, False), (0.05, True)):
                 guard._looked, guard._used, guard._kept = 0.0, 0.0, 0.0
-                monkeypatch.setattr(connections_module.time, "monotonic", lambda: 1.0)
-                monkeypatch.setattr(connections_module.time, "process_time", lambda used=used: used)
+                monkeypatch.setattr(time, "monotonic", lambda: 1.0)
+                monkeypatch.setattr(time, "process_time", lambda used=used: used)
                 monkeypatch.setattr(connections_module, "waited", lambda: 0.9)
                 try:
                     await guard.look()
