@@ -34,6 +34,8 @@ TARGET ?= batches
 GUIDED ?= 100000
 CHANGED ?= 0
 JOBS ?= 3
+# What waits for nothing is done by as many processes as there are processors: each further one imports all anew.
+QUICK_JOBS ?= 2
 SLOW := $(addprefix client/,test_client test_client_file test_client_sending test_testing device/test_consent) \
   $(addprefix client/,device/test_transcript wire/test_upload) mechanisms/test_adding
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
@@ -92,7 +94,7 @@ test: $(READY) $(DEPLOY_READY) $(FUZZ_READY) system-tools
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"
 
 quick: $(READY)
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep" $(QUICK)
+	$(BIN)/pytest -n $(QUICK_JOBS) --dist worksteal -m "not deep" $(QUICK)
 
 test-busy: $(READY) $(DEPLOY_READY) $(FUZZ_READY) system-tools
 	@$(BIN)/python tools/busy.py $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not deep"

@@ -26,6 +26,9 @@ settings.load_profile("deniable")
 
 leave_to_tests()
 
+# What is collected stays until the end: the collector would look through all of it again and again, and find nothing.
+gc.disable()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """No test may need another one to have run before it: any order will do."""
@@ -50,3 +53,4 @@ def pytest_collection_finish() -> None:
     """Thousands of tests, and the modules that they are in, stay until the end: the collector need not look again."""
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -122,7 +122,7 @@ def test_a_batch_that_was_missed_leaves_soon_in_a_run_that_lasts(tmp_path: Path)
         assert endpoint.requests == []
 
         def gone() -> bool:
-            clock.now += 5.0
+            clock.now += 20.0  # a third of what makes a batch late, and missed once more
             device.record("minutes", 1)
             return device.status().waiting == 0
 
