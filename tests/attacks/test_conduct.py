@@ -77,6 +77,58 @@ def test_whoever_brings_nothing_again_and_again_is_closed_once() -> None:
     assert sorted(closed) == ["ipv4:10.0.0.2:0", "ipv4:10.0.0.2:1"]
 
 
+def test_one_offence_is_enough_while_many_bring_nothing() -> None:
+    """What no device does closes a connection at once, but not a proxy's that brings batches besides; nobody's while
+    such calls are few."""
+    closed: list[str] = []
+    conduct = Conduct(closed.append, Clock(), never)
+    conduct.mark("early", offence=True)
+    for number in range(MANY):
+        conduct.mark(f"ipv4:10.0.0.1:{number}")
+    assert not closed
+    conduct.merit("proxy")
+    for peer in ("flood", "proxy"):
+        conduct.mark(peer, offence=True)
+    assert closed == ["flood"]
+    assert conduct.closed("flood")
+    assert not conduct.closed("proxy")
+    for _ in range(3):
+        conduct.mark("proxy", offence=True)
+    assert closed == ["flood", "proxy"]
+
+
+def test_calls_of_a_connection_that_is_closed_are_let_go_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes until it is: none of them is asked for its message, or answered."""
+
+    async def flood() -> None:
+        async with serving(tmp_path) as (server, client):
+            _stopped(server)
+            conduct, closed = server._calls._conduct, set[str]()
+            monkeypatch.setattr(conduct, "_close", closed.add)
+            wire = Wire(server.port).begin().settle()
+
+            def condemned() -> bool:
+                _malformed(wire)
+                return bool(closed)
+
+            await until(condemned)
+            await until(lambda: server._calls.unread == 0)
+            assert await client.submit(request((0, 1))) is False
+            marks = conduct._all
+            for _ in range(10):
+                _malformed(wire)
+                wire.call(STREAM, framed(b""), end=False)
+            assert await client.submit(request((0, 1))) is False
+            assert (conduct._all, server._calls.unread) == (marks, 0)
+            assert server._reports
+            assert not server._reports._streams
+            wire.close()
+
+    asyncio.run(flood())
+
+
 def test_a_process_that_hardly_runs_closes_what_floods_it() -> None:
     """With a tenth of a processor a process takes 300 calls a second, and none of them may bring anything: a window
     lasts as long as it runs or has nothing to do. While it has nothing to do, as few a second close nobody."""

@@ -21,7 +21,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from deniable_aggregator.serving import connections as connections_module
 from deniable_aggregator.serving import server as serving_module
-from deniable_aggregator.serving.connections import _FRESH_SECONDS, _LATEST, Guard, _late
+from deniable_aggregator.serving.connections import _FRESH_SECONDS, _LATEST, Guard, _cut, _late
 from support.aggregator_server import Client, connected, request, serving
 from support.aggregators import DIGEST, EXACT, running
 from support.waiting import PATIENCE, until
@@ -146,6 +146,48 @@ def test_the_file_limit_is_raised(collection: Path, tmp_path: Path) -> None:
                 assert resource.prlimit(pid, resource.RLIMIT_NOFILE) == (3000, 3000)
 
     asyncio.run(look())
+
+
+def test_what_a_cut_connection_has_sent_is_not_read() -> None:
+    """Pings that wait to be read cost nothing any more: whoever reads hears of the end first."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname()) as far,
+    ):
+        own, _ = listening.accept()
+        with own, selectors.DefaultSelector() as selector:
+            far.sendall(bytes(10_000))
+            selector.register(own, selectors.EVENT_READ)
+            assert selector.select(PATIENCE)
+            with socket.socket(fileno=os.dup(own.fileno())) as second:
+                _cut(second)
+            assert selector.select(PATIENCE), "who waits is told"
+            with pytest.raises(OSError, match=r"reset|not connected"):
+                own.recv(1)
+        with pytest.raises(ConnectionResetError):
+            far.recv(1)
+
+
+def test_a_process_that_is_kept_from_running_is_busy_by_what_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a tenth of a processor it looks at who owes what as it would with a whole one."""
+
+    async def kept() -> None:
+        async with serving(tmp_path) as (server, _):
+            guard = Guard(server.port, 200)
+            for used, busy in ((0.01, False), (0.05, True)):
+                guard._looked, guard._used, guard._kept = 0.0, 0.0, 0.0
+                monkeypatch.setattr(time, "monotonic", lambda: 1.0)
+                monkeypatch.setattr(time, "process_time", lambda used=used: used)
+                monkeypatch.setattr(connections_module, "waited", lambda: 0.9)
+                try:
+                    await guard.look()
+                finally:
+                    monkeypatch.undo()
+                assert guard._busy == busy
+
+    asyncio.run(kept())
 
 
 def test_when_places_run_out_the_quietest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,7 @@ class Attacker:
                     self._serving += 1
             except (OSError, ValueError):
                 return
+            taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or each answer waits for what it follows
             self._open.append(taken)
             threading.Thread(target=self._serve, args=(taken, len(self._open)), daemon=True).start()
 

@@ -13,11 +13,12 @@ import pytest
 import deniable
 from support.gate import AT_GATE
 
-__all__ = ["deploys", "isolated", "program"]
+__all__ = ["deploys", "fuzzes", "isolated", "program"]
 
 _SERVERS = f"{os.pathsep}/usr/sbin"
 """Where Debian puts servers, which are in not everybody's path."""
 _DEPLOYS = Path(__file__).resolve().parents[2] / ".venv-deploy" / "bin"
+_FUZZES = Path(__file__).resolve().parents[2] / ".venv-fuzz" / "bin"
 
 
 def program(*names: str) -> str:
@@ -33,6 +34,13 @@ def deploys(name: str) -> Path:
     if not (_DEPLOYS / name).exists():
         raise _missing(f"no {name} here: `make .venv-deploy/.ready` installs it, where there is one for this machine")
     return _DEPLOYS / name
+
+
+def fuzzes(name: str) -> Path:
+    """A program that makes up inputs, of the environment that `make test` sets up for it."""
+    if not (_FUZZES / name).exists():
+        raise _missing(f"no {name} here: `make .venv-fuzz/.ready` installs it")
+    return _FUZZES / name
 
 
 def _missing(what: str) -> BaseException:

@@ -111,9 +111,11 @@ class Calls:
 
     async def read(self, context: _Context) -> Any:
         """The message of a call."""
+        peer = context.peer()
+        if self._conduct.closed(peer):
+            raise asyncio.CancelledError
         if len(self._unread) >= self._most_unread:
             self._crowd_out()
-        peer = context.peer()
         self._unread[context] = _Unread(asyncio.get_running_loop().time(), peer)
         self._crowds[peer] += 1
         message, refusal = grpc.aio.EOF, NO_MESSAGE
@@ -129,7 +131,7 @@ class Calls:
             if waited:
                 self._forget(context)
             if message is grpc.aio.EOF or not waited:
-                self._conduct.mark(peer)
+                self._conduct.mark(peer, offence=waited)
         if (
             not waited
         ):  # it is being refused: what has come after all is not taken, since its device may send it again
@@ -195,7 +197,7 @@ class Calls:
         """Let go of a call that was refused; reports that are malformed are a mark of their connection."""
         forget_soon(error)
         if reports and context.code() is grpc.StatusCode.INVALID_ARGUMENT:
-            self._conduct.mark(context.peer())
+            self._conduct.mark(context.peer(), offence=True)
 
     def _lasts(self, method: str, behaviour: Any, asked: bool) -> Any:
         """A method with many answers, which it yields or writes itself; asked for by one message, or by a stream."""
@@ -204,6 +206,8 @@ class Calls:
         async def lasts(_messages: object, context: _Context) -> None:
             if not reports:
                 self._conduct.mark(context.peer())
+            elif self._conduct.closed(context.peer()):
+                raise asyncio.CancelledError
             if most is not None and self._lasting[method] >= most:
                 await refuse(context, TOO_MANY_CALLS)
             self._lasting[method] += 1

@@ -3,6 +3,7 @@
 words:
   mark    a call that has brought nothing that could be a batch: malformed, given up before its message, or of another
           method, answered or not
+  offence a mark that no device's call leaves: it was malformed, or without a message
   merit   a batch that a call has brought, and that is stored
   spell   the short time over which both are counted; then all are forgotten. It does not go on while the process
           wants to run and others do: what a tenth of the time is spent on is the same for a process that has a tenth
@@ -13,8 +14,9 @@ words:
 
 A device has a connection of its own, and makes one call. Somebody who floods sends hundreds over a connection, and
 each has its turn before a device's call that came later. While marks are few, nobody is closed for them, whatever
-they do; while they are many, a connection that has more of them than a device ever will is closed. That ends all of
-its calls at once, also those that still wait in gRPC and could only be ended one by one.
+they do; while they are many, a connection that has more of them than a device ever will is closed: at its third mark,
+or at its first offence if it has brought no batch. That ends all of its calls at once, also those that still wait in
+gRPC and could only be ended one by one; those that come to light before it is gone are let go unread.
 
 But behind a proxy one connection has the calls of many devices, and somebody who floods can be among them. One that
 brings more batches than marks is not closed: who wants to be spared has to send batches, and these cost the same
@@ -67,13 +69,18 @@ class Conduct:
         self._closed: set[str] = set()
         """Those that were told so in this spell: calls of theirs may still come to light."""
 
-    def mark(self, peer: str) -> None:
+    def mark(self, peer: str, *, offence: bool = False) -> None:
         """A call of this connection has brought nothing; closes it when that is too often."""
         self._look()
         self._all += 1
         self._marks[peer] += 1
-        if self._all > _MANY and self._marks[peer] > _FEW + self._merits[peer]:
+        merits = self._merits[peer]
+        if self._all > _MANY and (self._marks[peer] > _FEW + merits or (offence and not merits)):
             self.close(peer)
+
+    def closed(self, peer: str) -> bool:
+        """Whether a connection is being closed: nobody hears what its calls are answered."""
+        return peer in self._closed
 
     def merit(self, peer: str) -> None:
         """A call of this connection has brought a batch that is stored."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import os
 import resource
@@ -44,7 +45,7 @@ _FEW = 2048
 _LOOK_SECONDS = 0.5
 _BUSY_SECONDS = 0.1
 _BUSY = 0.25
-"""A process that has used so much of a processor since it was looked at is busy: it may not have had more."""
+"""A process is busy that has used so much of a processor, of the time for which its loop was not kept from it."""
 _KEPT = 128
 """So many quiet connections are kept when memory is tight: an idle one takes 20 kB."""
 _FRESH_SECONDS, _FRESH_AT_MOST = 2.0, 10.0
@@ -60,8 +61,8 @@ _TOGETHER = 256
 _FILES = "/proc/self/fd"
 _GATHER_SECONDS = 0.005
 """So long those that are to be closed are gathered, at the least: to look through all files takes milliseconds."""
-_EXPEL_SHARE, _LOOK_SHARE = 10, 30
-"""And a tenth of the loop's time is spent on finding them at the most; a thirtieth on looking at all connections. Of
+_SHARE = 10
+"""And a tenth of the loop's time is spent on finding them at the most; and a tenth on looking at all connections. Of
 the time that it has: where it has a tenth of a processor, a tenth of that."""
 _LATEST = 20.0
 """Nobody is taken to be later: it is looked at some connections, however little time there is."""
@@ -92,13 +93,28 @@ def places() -> int:
     return max(min(_MOST, room), _LEAST)
 
 
+_CONNECT = ctypes.CDLL(None).connect
+_NOBODY = bytes(16)
+"""An address of no family: to connect to it cuts a connection."""
+
+
+def _shut(own: socket.socket) -> None:
+    """End a connection; what has come over it is read yet."""
+    own.shutdown(socket.SHUT_RDWR)
+
+
+def _cut(own: socket.socket) -> None:
+    """End a connection at once. What has come over it is thrown away: after a shutdown gRPC would read all of it."""
+    if _CONNECT(own.fileno(), _NOBODY, len(_NOBODY)):
+        _shut(own)
+
+
 class _Connection(NamedTuple):
     """A connection to a port of this process."""
 
     quiet: float
     """Seconds since something came in."""
     file: int
-    inode: int
     peer: str
     """The other end, as gRPC calls it."""
     received: int
@@ -149,7 +165,7 @@ class Guard:
             with contextlib.suppress(OSError):  # no file is left to look with: the next look may have one
                 await self.look()
             spent = self._late * (time.thread_time() - began)
-            pause = max(_BUSY_SECONDS, _LOOK_SHARE * spent) if self._busy else _LOOK_SECONDS
+            pause = max(_BUSY_SECONDS, _SHARE * spent) if self._busy else _LOOK_SECONDS
             self._closings.tell()
 
     async def look(self) -> int:
@@ -159,7 +175,7 @@ class Guard:
         seconds, spent, lost = now - self._looked, used - self._used, kept - self._kept
         self._looked, self._used, self._kept = now, used, kept
         self._late = _late(seconds, lost)
-        self._busy = spent > _BUSY * seconds
+        self._busy = spent > _BUSY * (seconds - lost)
         if not self._busy:
             self._debts.forget()
         if sys.platform != "linux":
@@ -178,7 +194,7 @@ class Guard:
         closed = 0
         if self._busy:
             owing = self._debts.look(((each.peer, each.received) for each in found), brought, seconds, self._on_way)
-            closed = sum(self._close(each) for each in found if each.peer in owing)
+            closed = sum(self._close(each, _cut) for each in found if each.peer in owing)
             self._closings.empty(closed)
         return closed + await self._close_quiet(found, calls, tight)
 
@@ -218,35 +234,37 @@ class Guard:
             with _socket(file) as own, contextlib.suppress(OSError):
                 if own is not None and own.getsockname()[1:2] == (self._port,) and _named(own) in expelled:
                     expelled.discard(_named(own))
-                    own.shutdown(socket.SHUT_RDWR)
+                    _cut(own)
                     self._closings.empty(1)
             if not expelled:
                 break
         spent = self._late * (time.thread_time() - began)
-        self._expels = asyncio.get_running_loop().time() + _EXPEL_SHARE * spent
+        self._expels = asyncio.get_running_loop().time() + _SHARE * spent
 
     def _connection(self, file: int) -> _Connection | None:
-        """What a file is, if it is a connection to the port."""
-        with _socket(file) as own:
-            if own is None or own.getsockname()[1:2] != (self._port,):
+        """What a file is, if it is a connection to the port; it may become another one while it is looked at."""
+        own = _glance(file)
+        if own is None:
+            return None
+        try:
+            if own.getsockname()[1] != self._port:
                 return None
-            with contextlib.suppress(OSError):
-                peer = _named(own)
-                info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES).ljust(_INFO_BYTES, b"\0")
-                (quiet,), (received,) = (
-                    struct.unpack_from("=I", info, _LAST_DATA),
-                    struct.unpack_from("=Q", info, _RECEIVED),
-                )
-                return _Connection(quiet / 1000, file, os.fstat(own.fileno()).st_ino, peer, received)
-        return None
+            peer = _named(own)
+            info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES).ljust(_INFO_BYTES, b"\0")
+            if _named(own) != peer:
+                return None
+        except (OSError, LookupError):
+            return None
+        finally:
+            own.detach()
+        (quiet,), (received,) = struct.unpack_from("=I", info, _LAST_DATA), struct.unpack_from("=Q", info, _RECEIVED)
+        return _Connection(quiet / 1000, file, peer, received)
 
-    def _close(self, connection: _Connection) -> bool:
-        """Shut a connection down, unless its file is another one by now."""
-        with _socket(connection.file) as own:
-            if own is None or os.fstat(own.fileno()).st_ino != connection.inode:
-                return False
-            with contextlib.suppress(OSError):
-                own.shutdown(socket.SHUT_RDWR)
+    def _close(self, connection: _Connection, how: Callable[[socket.socket], None] = _shut) -> bool:
+        """Close a connection, unless its file is another one by now."""
+        with _socket(connection.file) as own, contextlib.suppress(OSError):
+            if own is not None and own.getsockname()[1:2] == (self._port,) and _named(own) == connection.peer:
+                how(own)
                 return True
         return False
 
@@ -267,16 +285,24 @@ def _named(own: socket.socket) -> str:
 
 
 def _peer(file: int) -> str | None:
-    """Who is at the other end of a file, at a glance: the file may be another one by then."""
-    glance = None
+    """Who is at the other end of a file."""
+    own = _glance(file)
+    if own is None:
+        return None
     try:
-        glance = socket.socket(socket.AF_INET6, socket.SOCK_STREAM, 0, fileno=file)
-        return _named(glance)
+        return _named(own)
     except (OSError, ValueError):
         return None
     finally:
-        if glance is not None:
-            glance.detach()
+        own.detach()
+
+
+def _glance(file: int) -> socket.socket | None:
+    """A handle of a socket that belongs to somebody else, to be detached soon; None where a file is none."""
+    try:
+        return socket.socket(socket.AF_INET6, socket.SOCK_STREAM, 0, fileno=file)
+    except (OSError, ValueError):
+        return None
 
 
 @contextlib.contextmanager

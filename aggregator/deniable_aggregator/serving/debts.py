@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["Debts"]
 
-_BORNE = 10 << 16
-"""Bytes of debt that are borne: 16,384 of each of 32 calls were let come, a window of 65,536, and headers."""
+_BORNE = 4 << 16
+"""Bytes of debt that are borne: 4,096 of each of 32 calls were let come, a window of 65,536, and headers."""
 _FORGIVEN = 1 << 17
 """Bytes of debt that are forgiven a second."""
 

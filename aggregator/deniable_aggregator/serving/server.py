@@ -76,7 +76,7 @@ OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.absolute_max_metadata_size", 16384),
     # What gRPC takes of a message that nobody has asked for; a probe of the line would make it megabytes. A piece
     # that is read stays whole for as long as any message that begins in it.
-    ("grpc.http2.lookahead_bytes", 16_384),
+    ("grpc.http2.lookahead_bytes", 4096),
     ("grpc.http2.bdp_probe", 0),
     ("grpc.experimental.tcp_max_read_chunk_size", 8192),
     # What is beyond so many calls of a connection is refused before anything is made of it, and until a client has

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -57,7 +57,7 @@ class Collection:
     def loads(cls, text: str, file: str = "<text>", files: Files | None = None) -> Collection:
         """The collection of a text, which errors call `file`; what it names is in it, or among the files."""
         try:
-            table = tomllib.loads(text, parse_float=Decimal)
+            table = tomllib.loads(text, parse_float=_decimal)
         except tomllib.TOMLDecodeError as error:
             raise CollectionError([Problem(file, "", f"not TOML: {_placed(error, text)}")]) from error
         except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
@@ -151,6 +151,14 @@ def text_of(path: str | Path) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CollectionError([Problem(str(path), "", f"can not be read: {error}")]) from error
+
+
+def _decimal(text: str) -> Decimal:
+    """A number as it is written; a ValueError for an exponent of twenty digits."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"no number can be as large, or as near to 0, as {text[:40]}") from None
 
 
 def _placed(error: tomllib.TOMLDecodeError, text: str) -> str:
