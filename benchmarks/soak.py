@@ -47,7 +47,8 @@ _TEXT = """\
 honest devices send {pace:g} batches a second all the while, over 16 connections, each again under its id until it is
 acknowledged, and 3% of them once more after that, as if the answer had been lost. Each fault lasts {lasts:.0f} s, and
 the calm after it twice as long. A Prometheus looks on by the rules of `deploy/`, in which {hurry} seconds are one:
-an alert that waits for a minute waits for a second. {holds} of {goals} goals hold.
+an alert that waits for a minute waits for a second, and is held to account where
+faults last 20 s. {holds} of {goals} goals hold.
 
 {exact}
 

@@ -72,6 +72,7 @@ FIGURES: dict[str, Figures] = {
     "benchmarks.ingest_costs": Figures("docs/benchmarks/ingest_costs.md", SERVED[:2]),
     "benchmarks.mechanisms": Figures("docs/benchmarks/mechanisms.md", CHANNELS),
     "benchmarks.questions": Figures("docs/benchmarks/questions.md", TOLD),
+    "benchmarks.soak": Figures("docs/benchmarks/soak.md", SERVED),
     "benchmarks.vectors": Figures("docs/benchmarks/vectors.md", (*CHANNELS, f"{AGGREGATOR}/ingest/*.py")),
     "benchmarks.views": Figures("docs/benchmarks/views.md", (*TOLD, f"{AGGREGATOR}/web/*.py")),
     "benchmarks.visits": Figures("docs/benchmarks/visits.md", SERVED),
