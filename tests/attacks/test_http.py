@@ -85,6 +85,14 @@ def test_the_last_epoch_of_all_is_answered(aggregator: Running) -> None:
     assert told(aggregator, ROOT + f"estimates/browser?last_epoch={last + 1}")[0] == 400
 
 
+@pytest.mark.parametrize("path", ["estimates/a%0Ab", "estimates/a%0Ab.csv", "%0A", "estimates/browser%0A/epochs"])
+def test_a_name_of_two_lines_is_not_known_as_any_other(aggregator: Running, path: str) -> None:
+    """It is refused as the description of the API says, in JSON."""
+    status, body = told(aggregator, ROOT + path)
+    assert status == 404
+    assert json.loads(body)["error"]["status"] == "NOT_FOUND"
+
+
 PLACES = st.sampled_from(
     [
         "overview", "estimates", "estimates.csv", "estimates/browser", "estimates/minutes.csv", "estimates/nothing",

@@ -77,7 +77,7 @@ class Api:
             routes.append(web.get(own.pattern, _caught(own, handle)))
             if own.table:
                 routes.append(web.get(f"{own.pattern}.csv", _caught(own, self._csv(own, found[own.name]))))
-        return [*routes, web.get(ROOT + "/{rest:.*}", _nothing)]
+        return [*routes, web.get(ROOT + r"/{rest:[\s\S]*}", _nothing)]
 
     async def _collections(self, request: web.Request, asked: Asked) -> web.Response:  # noqa: ARG002
         catalog = self._questions.analyst.catalog
