@@ -188,8 +188,8 @@ def headers(stream: int) -> bytes:
 
 
 def slow_call() -> bytes:
-    """A call that announces a message of 900 kB, and sends 10 kB of it."""
-    data = b"\x00" + (900_000).to_bytes(4, "big") + bytes(10_000)
+    """A call that announces a message that an aggregator would take, 100 kB long, and sends 10 kB of it."""
+    data = b"\x00" + (100_000).to_bytes(4, "big") + bytes(10_000)
     return PREFACE + headers(1) + len(data).to_bytes(3, "big") + b"\x00\x00" + (1).to_bytes(4, "big") + data
 
 
