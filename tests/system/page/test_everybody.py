@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
@@ -36,6 +37,7 @@ def test_everything_can_be_reached_and_changed_with_the_keyboard(page: Page) -> 
     expect(page.get_by_label("Window")).to_be_focused()
     expect(page.get_by_label("From")).to_have_attribute("type", "date")
     link = page.get_by_role("link", name="browser")
+    expect(link).to_have_attribute("href", re.compile("last=7"))  # the card is the new window's, and stays
     for _ in range(12):  # a day has fields of its own, as many as the browser likes
         page.keyboard.press("Tab")
         if link.evaluate("each => each === document.activeElement"):
