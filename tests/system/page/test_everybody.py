@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect

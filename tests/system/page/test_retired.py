@@ -16,7 +16,8 @@ def test_a_collection_that_is_retired_is_shown_as_such(tab: Page) -> None:
     """On its card by the day on which it ended, under Health with what that means."""
     day = datetime.now(UTC).date() - timedelta(days=3)
     own = Collection.loads(SMALL.replace('epoch = "1d"', f'epoch = "1d"\nretired = {day}'))
-    assert (started := tab.context.browser)
+    started = tab.context.browser
+    assert started
     with running(own) as aggregator:
         aggregator.put(own, own.ends - 1 if own.ends else 0, {"answer": [60, 40]}, batches=100)
         page = started.new_context(base_url=aggregator.url, reduced_motion="reduce").new_page()
