@@ -112,7 +112,7 @@ def _fields(message: bytes) -> list[tuple[int, int, int | bytes]]:
         if encoding == _VARINT:
             value, at = _number(message, at, 10)
         elif encoding == _BYTES:
-            length, at = _number(message, at, 10)
+            length, at = _number(message, at, 5)  # a longer one is no length, whatever it says
             value, at = message[at : at + length], at + length
         elif encoding in _FIXED:
             length = _FIXED[encoding]
