@@ -1,0 +1,8 @@
+"""What an operator's OpenTelemetry collector is told of what is done for who reads or runs an aggregator.
+
+Nothing of a device: `spans.py` says why. Whatever room does such a thing may know of this one, which knows of none.
+"""
+
+from deniable_aggregator.tracing.spans import EXTRA, PATIENCE_SECONDS, Span, begin, can, end, note, resource, span
+
+__all__ = ["EXTRA", "PATIENCE_SECONDS", "Span", "begin", "can", "end", "note", "resource", "span"]
