@@ -73,9 +73,26 @@ def test_the_cost_of_a_version_is_what_its_metrics_can_spend() -> None:
             ("version = 4", "version = 2"),
             "not newer than 3: where both are served it counts as the older; say version = 4",
         ),
+        (
+            ("[budget]", "retired = 2026-11-20\n[budget]"),
+            "it is retired from 2026-11-20 on: nothing of a later epoch is",
+        ),
+        (
+            ("epsilon = 1\n", "epsilon = 1\nexpires = 2026-11-01\n"),
+            "open: ends on 2026-11-01 (before: never): devices with this file do not answer it from then on",
+        ),
         (('"shop"', '"shops"'), "it is called shops, not shop: another collection, with which nothing goes on"),
     ],
-    ids=["an epsilon", "a remembered value", "a name", "the same version", "a smaller one", "another collection"],
+    ids=[
+        "an epsilon",
+        "a remembered value",
+        "a name",
+        "the same version",
+        "a smaller one",
+        "retired",
+        "expires",
+        "another collection",
+    ],
 )
 def test_what_breaks_is_told_and_ends_with_1(
     change: tuple[str, str], words: str, old: Path, capsys: pytest.CaptureFixture[str]

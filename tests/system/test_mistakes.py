@@ -51,6 +51,7 @@ MADE = [
     (given(consent="yes"), "consent: takes one of 'granted', 'paused', 'withheld'.*not 'yes'"),
     (given(consent=True), "consent: takes one of 'granted', .*not True"),
     (given(endpoint="http://127.0.0.1:8470"), "endpoint: takes host:port .*'127.0.0.1:8470', not 'http:"),
+    (given(endpoint="localhost"), "endpoint: takes host:port, such as 'localhost:8470', not 'localhost'"),
     (given(endpoint=8470), "endpoint: takes host:port .*'127.0.0.1:8470', not a int"),
     (given(endpoint=""), "endpoint: takes host:port, such as '127.0.0.1:8470', not ''"),
     (given(endpoint="127.0.0.1:8470"), "state: name a file, or memoize of dark_mode .* would be forgotten"),

@@ -112,7 +112,10 @@ def credentials(options: argparse.Namespace) -> Credentials | None:
     if not options.tls_ca and not options.token_file:
         return None
     roots = options.tls_ca.read_bytes() if options.tls_ca else None
-    return Credentials(roots, token=options.token_file.read_text().strip() if options.token_file else None)
+    try:
+        return Credentials(roots, token=options.token_file.read_text() if options.token_file else None)
+    except ValueError as error:
+        raise UsageError(f"--token-file {options.token_file}: {error}") from error
 
 
 def write(found: Table, options: argparse.Namespace, table: Callable[[Any], str]) -> None:

@@ -74,14 +74,15 @@ def review(old: Collection, new: Collection) -> Review:
     """Look at a new version beside the old one."""
     update = Update.of(old, new)
     more = tuple(_asked(new.metrics[name]) for name in update.added)
-    breaks = (*_unserved(old, new), *_cut(old, new, update))
+    ends = tuple(_ended(old, new))
+    breaks = (*_unserved(old, new), *_cut(old, new, update), *ends)
     return Review(
         update,
         more,
         (Cost.of(old), Cost.of(new)),
         breaks,
         tuple(_doubts(old, new, update)),
-        _devices(old, new, update),
+        _devices(old, new, update, until=" until then" if ends else ""),
     )
 
 
@@ -120,6 +121,20 @@ def _cut(old: Collection, new: Collection, update: Update) -> Iterator[str]:
         )
 
 
+def _ended(old: Collection, new: Collection) -> Iterator[str]:
+    """What is asked for less long than before."""
+    if new.retired and (old.retired is None or new.retired < old.retired):
+        yield f"it is retired from {new.retired} on: nothing of a later epoch is asked, or taken where it is served"
+        return
+    for name, metric in new.metrics.items():
+        before = old.metrics[name].expires if name in old.metrics else metric.expires
+        if metric.expires and (before is None or metric.expires < before):
+            yield (
+                f"{name}: ends on {metric.expires} (before: {before or 'never'}): devices with this file do not "
+                "answer it from then on"
+            )
+
+
 def _written(epsilon: Epsilon | None) -> str:
     """As a file says it."""
     return f'"{epsilon}"' if str(epsilon).startswith("ln") else str(epsilon)
@@ -135,10 +150,10 @@ def _doubts(old: Collection, new: Collection, update: Update) -> Iterator[str]:
         )
 
 
-def _devices(old: Collection, new: Collection, update: Update) -> str:
+def _devices(old: Collection, new: Collection, update: Update, until: str) -> str:
     """What becomes of devices that have the old version."""
     if old.digest == new.digest:
-        return "Devices with the old version and with the new one report the same."
+        return f"Devices with the old version and with the new one report the same{until}."
     if old.name != new.name:
         return "Devices with the old one go on reporting where it is served, too."
     same = len(old.metrics) - len(update.gone) - len(update.changed)

@@ -250,7 +250,9 @@ async def reached(data_dir: Path) -> AsyncIterator[str]:
     """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
     started for as long as this takes."""
     if not is_begun(data_dir):
-        raise EmbeddedStoreFailed(f"{data_dir} is no aggregator's: --data names the directory that it was given")
+        raise EmbeddedStoreFailed(
+            f"{data_dir} is no aggregator's: --data names the directory that `deniable serve` was given"
+        )
     embedded = EmbeddedStore(data_dir, patience=0)
     try:
         await embedded.start()

@@ -67,7 +67,7 @@ class Flushes:
         def told(connection: Connection) -> Iterator[str]:
             for metric, why in refused.items():
                 fate = transcript.fate_of(connection, name, metric, start)
-                became = f"; that answer is {fate}, and the next epoch can have another" if fate else ""
+                became = f"; that answer is {fate}, and a later epoch is another question" if fate else ""
                 yield f"{metric}: {why}{became}"
 
         return self._state.run(lambda connection: list(told(connection)), PATIENCE)

@@ -29,6 +29,13 @@ class Credentials:
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
             raise ValueError("credentials: a certificate goes with its key: give both, certificate= and key=")
+        if self.token is not None:
+            own = self.token.strip()  # a file that it was written to ends with a line end
+            if not own or not own.isascii() or not own.isprintable() or " " in own:
+                raise ValueError(
+                    "credentials: token= takes one token, as `deniable token new` prints it, and no other text"
+                )
+            object.__setattr__(self, "token", own)
 
     def channel(self, endpoint: str, options: Sequence[tuple[str, int]] = ()) -> grpc.Channel:
         """A channel there: by TLS, but for this machine where no roots are given."""
@@ -60,6 +67,8 @@ def check_endpoint(endpoint: str) -> None:
         host = rest.partition("/")[0]
         right = host if ":" in host else f"{host}:443" if scheme == "https" else f"{host}:8470"
         raise ValueError(f"endpoint: takes host:port without {scheme}://, such as {right!r}, not {endpoint!r}")
+    if ":" not in endpoint and endpoint.strip():
+        raise ValueError(f"endpoint: takes host:port, such as '{endpoint.strip()}:8470', not {endpoint!r}")
     if not endpoint.strip() or endpoint != endpoint.strip():
         raise ValueError(f"endpoint: takes host:port, such as '127.0.0.1:8470', not {endpoint!r}")
 

@@ -54,7 +54,11 @@ _REFUSED = {
         advice="the aggregator does not take this epoch: is the clock right, or is the collection retired?",
     ),
     "FAILED_PRECONDITION": Outcome(
-        True, "unknown collection", LONG_WAIT, "the aggregator does not know the collection"
+        True,
+        "unknown collection",
+        LONG_WAIT,
+        "the aggregator does not know the collection as it is here: it has to serve this version of the file, "
+        "too, and to read again (SIGHUP) one that was edited",
     ),
     "UNAUTHENTICATED": Outcome(True, "not authenticated", LONG_WAIT, "the aggregator asks for credentials"),
     "PERMISSION_DENIED": Outcome(True, "not permitted", LONG_WAIT, "the aggregator does not take these credentials"),
