@@ -31,9 +31,9 @@ class Credentials:
             raise ValueError("credentials: a certificate goes with its key: give both, certificate= and key=")
         if self.token is not None:
             own = self.token.strip()  # a file that it was written to ends with a line end
-            if not own or not own.isascii() or not own.isprintable() or " " in own:
+            if not own or not own.isascii() or not own.isprintable():
                 raise ValueError(
-                    "credentials: token= takes one token, as `deniable token new` prints it, and no other text"
+                    "credentials: token= takes one token, as `deniable token new` prints it: one line, in ASCII"
                 )
             object.__setattr__(self, "token", own)
 

@@ -317,7 +317,7 @@ def test_a_token_travels_with_the_batch_and_shows_nowhere_else() -> None:
 def test_a_token_is_taken_from_a_file_as_it_was_written_there() -> None:
     """With its line end; a whole file of tokens, or none, is refused before gRPC complains of it."""
     assert Credentials(token="hush\n") == Credentials(token="hush")
-    for text in ("", "\n", "report 0123 the editor\n", "one\ntwo", "h\u00fcsch"):
+    for text in ("", "\n", "one\ntwo", "h\u00fcsch"):
         with pytest.raises(ValueError, match="takes one token"):
             Credentials(token=text)
 
