@@ -64,6 +64,7 @@ FAULTS: list[tuple[Callable[[Deployment], None], set[str], str]] = [
     (faults.a_page_for_all, {"who can reach it"}, "from other machines"),
     (faults.in_the_clear, {"who can reach it"}, "in the clear"),
     (faults.an_open_directory, {"data directory"}, "open to others"),
+    (faults.a_directory_of_others, {"data directory"}, "no aggregator's (thesis.tex)"),
     (faults.no_directory, {"data directory"}, "is no directory"),
     (faults.a_full_disk, {"disk"}, "MiB left of 1"),
     (faults.no_inodes, {"disk"}, "inodes for"),

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
+from deniable_aggregator.store import EmbeddedStoreFailed, refuse_strangers
 
 __all__ = ["CHECKS"]
 
@@ -48,7 +49,13 @@ async def _is_ours(subject: Subject) -> AsyncIterator[Wrong]:
         return
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         yield f"{data} can not be written to by this account", "run doctor as the account that serves; or chown it"
-    if data == subject.settings.data_dir.absolute() and data.stat().st_mode & 0o077:  # type: ignore[union-attr]
+    if data != subject.settings.data_dir.absolute():  # type: ignore[union-attr]
+        return
+    try:
+        refuse_strangers(data)
+    except EmbeddedStoreFailed as error:
+        yield str(error), "name another one by --data, or move what is not an aggregator's"
+    if data.stat().st_mode & 0o077:
         yield f"{data} is open to others of this machine: counters and ids are in it", f"chmod 700 {data}"
 
 
