@@ -1,4 +1,4 @@
-"""Looks at the machine: disk, files, the directory of the embedded store."""
+"""Looks at the machine: disk, files, the directory of the embedded store, what is installed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
 from deniable_aggregator.store import EmbeddedStoreFailed, refuse_strangers
+from deniable_aggregator.tracing import INSTALL, can
 
 __all__ = ["CHECKS"]
 
@@ -69,4 +70,17 @@ async def _has_files(_: Subject) -> AsyncIterator[Wrong]:
         )
 
 
-CHECKS = (Check("disk", _has_room), Check("data directory", _is_ours), Check("limit of files", _has_files))
+async def _can_send(subject: Subject) -> AsyncIterator[Wrong]:
+    """What sends spans and figures is installed."""
+    if subject.collector is None:
+        raise CannotLook
+    if not can():
+        yield f"--otlp {subject.collector} needs OpenTelemetry, which is not installed: nothing is served", INSTALL
+
+
+CHECKS = (
+    Check("disk", _has_room),
+    Check("data directory", _is_ours),
+    Check("limit of files", _has_files),
+    Check("OpenTelemetry", _can_send),
+)
