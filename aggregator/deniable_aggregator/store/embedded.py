@@ -30,7 +30,7 @@ from urllib.parse import quote
 from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
 from deniable_aggregator.store.store import Store
 
-__all__ = ["EmbeddedStore", "is_begun", "reached", "refuse_strangers", "server_program"]
+__all__ = ["EmbeddedStore", "is_begun", "reached", "refuse_strangers", "require_begun", "server_program"]
 
 _LOG = logging.getLogger(__name__)
 _PARENTED = Path(__file__).with_name("parented.py")
@@ -267,14 +267,19 @@ def is_begun(data_dir: Path) -> bool:
     return (data_dir / _WRITTEN).exists()
 
 
-@contextlib.asynccontextmanager
-async def reached(data_dir: Path) -> AsyncIterator[str]:
-    """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
-    started for as long as this takes."""
+def require_begun(data_dir: Path) -> None:
+    """An EmbeddedStoreFailed where no aggregator has begun a store there."""
     if not is_begun(data_dir):
         raise EmbeddedStoreFailed(
             f"{data_dir} is no aggregator's: --data names the directory that `deniable serve` was given"
         )
+
+
+@contextlib.asynccontextmanager
+async def reached(data_dir: Path) -> AsyncIterator[str]:
+    """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
+    started for as long as this takes."""
+    require_begun(data_dir)
     embedded = EmbeddedStore(data_dir, patience=0)
     try:
         await embedded.start()
