@@ -138,13 +138,20 @@ class EmbeddedStore:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if asyncio.get_running_loop().time() > deadline:
+                    who = _owner(lock)
                     os.close(lock)
-                    raise DataDirectoryInUse(f"{self.data_dir} belongs to another running aggregator") from None
+                    raise DataDirectoryInUse(
+                        f"{self.data_dir} belongs to another running aggregator{who}: end it, or name another "
+                        "directory by --data"
+                    ) from None
                 await asyncio.sleep(_POLL_SECONDS)
             except BaseException:
                 os.close(lock)
                 raise
             else:
+                with contextlib.suppress(OSError):  # a full disk keeps nobody from reading what there is
+                    os.ftruncate(lock, 0)
+                    os.pwrite(lock, str(os.getpid()).encode(), 0)
                 return lock
 
     def _socket(self) -> Path:
@@ -231,6 +238,18 @@ class EmbeddedStore:
         for task in pending:
             task.cancel()
         await asyncio.gather(*pending, return_exceptions=True)
+
+
+def _owner(lock: int) -> str:
+    """Which process has written itself into the lock, if it runs, and on this machine."""
+    try:
+        number = int(os.pread(lock, 20, 0))
+        os.kill(number, 0)
+    except PermissionError:  # it runs, for somebody else
+        pass
+    except (OSError, ValueError, OverflowError):
+        return ""
+    return "" if number == os.getpid() else f" (process {number})"  # in another container a number is somebody else's
 
 
 def _refuse_anothers(data_dir: Path) -> None:
