@@ -153,6 +153,7 @@ TYPED = [
     ("serve metrics.toml --listen localhost", "--listen: takes HOST:PORT, such as localhost:8470, not 'localhost'"),
     ("serve metrics.toml --listen 127.0.0.1:x", "--listen: takes HOST:PORT, such as 127.0.0.1:8470, not"),
     ("demo --listen 18998", "--listen: takes HOST:PORT, such as 127.0.0.1:18998, not '18998'"),
+    ("serve metrics.toml --listen 127.0.0.1:70000", "--listen: takes HOST:PORT, such as 127.0.0.1:8470, not"),
     ("serve metrics.toml --http 18998", "--http: takes HOST:PORT, such as 127.0.0.1:18998, or off, not '18998'"),
     ("serve metrics.toml --http 8471", "--http: takes HOST:PORT, such as 127.0.0.1:8471, or off, not '8471'"),
     ("estimates --endpoint 127.0.0.1:1", "127.0.0.1:1: failed to connect.*is the aggregator running there"),

@@ -97,7 +97,7 @@ def _address(text: str) -> str | None:
     if text == "off":
         return None
     host, _, port = text.rpartition(":")
-    if not (host and port.isdigit()):
+    if not (host and _is_port(port)):
         raise argparse.ArgumentTypeError(f"takes HOST:PORT, such as {_meant(text, PAGE)}, or off, not {text!r}")
     return text
 
@@ -105,14 +105,18 @@ def _address(text: str) -> str | None:
 def listening(text: str) -> str:
     """Where to take reports: a port alone may be meant for this machine, or for all."""
     _, colon, port = text.rpartition(":")
-    if not (colon and port.isdigit()):
+    if not (colon and _is_port(port)):
         raise argparse.ArgumentTypeError(f"takes HOST:PORT, such as {_meant(text, ENDPOINT)}, not {text!r}")
     return text
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and int(text) < 1 << 16
 
 
 def _meant(text: str, otherwise: str) -> str:
     """An address with what was said of it, be it the port or the host."""
     _, colon, port = text.rpartition(":")
-    if port.isdigit():
+    if _is_port(port):
         return f"127.0.0.1:{port}"
     return otherwise if colon or not text else f"{text}:{otherwise.rpartition(':')[2]}"
