@@ -288,3 +288,25 @@ def test_root_leaves_nothing_in_the_directory_of_somebody_else(
     with pytest.raises(EmbeddedStoreFailed, match=r"belongs to (\S+), and this is root: .* \(sudo -u \1\)"):
         asyncio.run(EmbeddedStore(tmp_path).start())
     assert not list(tmp_path.iterdir())
+
+
+def test_no_store_is_begun_among_the_files_of_others(tmp_path: Path) -> None:
+    """They are named, the first few of many; nothing is written there, and the message says what to do."""
+    for name in ("thesis.tex", "photos", "mail", "a", ".profile"):
+        (tmp_path / name).touch()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(EmbeddedStoreFailed, match=r"no aggregator's \(a, mail, photos and 1 more\).* such as --data"):
+        asyncio.run(EmbeddedStore(tmp_path).start())
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_is_no_stranger(tmp_path: Path) -> None:
+    """Neither hidden files nor what a disk has of its own, or a board; and once a store is begun, nothing is."""
+    (tmp_path / "lost+found").mkdir()
+    for name in (".gitkeep", "board"):
+        (tmp_path / name).touch()
+    with place(tmp_path) as here:
+        count(here)
+    (tmp_path / "notes").touch()
+    with place(tmp_path) as here:
+        assert counted(here) == 1

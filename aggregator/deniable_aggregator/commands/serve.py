@@ -17,7 +17,7 @@ from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
 from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
-from deniable_aggregator.tracing import EXTRA, can
+from deniable_aggregator.tracing import INSTALL, can
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -267,7 +267,7 @@ def run(options: Any) -> None:
     if not options.insecure:
         _keep_in(options)
     if options.otlp and not can():
-        raise UsageError(f"--otlp needs OpenTelemetry: pip install '{EXTRA}'")
+        raise UsageError(f"--otlp needs OpenTelemetry: {INSTALL}")
     begin(options.log_format, options.log_level)
     log = logging.getLogger(__name__)
     say = partial(print, flush=True) if options.log_format == "text" else log.info

@@ -48,6 +48,8 @@ class Subject:
     """Where the page is to listen."""
     page_by_tls: bool = False
     """Whether it speaks TLS there, with the certificate of the settings."""
+    collector: str | None = None
+    """Where spans and figures are to be sent."""
     endpoint: str | None = None
     """Where an aggregator is said to be reached."""
     roots: Path | None = None

@@ -30,7 +30,7 @@ from urllib.parse import quote
 from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
 from deniable_aggregator.store.store import Store
 
-__all__ = ["EmbeddedStore", "is_begun", "reached", "server_program"]
+__all__ = ["EmbeddedStore", "is_begun", "reached", "refuse_strangers", "server_program"]
 
 _LOG = logging.getLogger(__name__)
 _PARENTED = Path(__file__).with_name("parented.py")
@@ -68,6 +68,10 @@ _WRITTEN = "valkey.conf"
 """Where they are, in the server's directory."""
 _LOCK = "lock"
 """The file that the owner of the directory holds."""
+_OURS = {_LOCK, _WRITTEN, "appendonlydir", "backup.lock", "board", "dump.rdb", "valkey.log", "valkey.sock"}
+_OF_A_DISK = "lost+found"
+_NAMED = 3
+"""Files that are named where there may be thousands."""
 
 
 class EmbeddedStore:
@@ -99,6 +103,7 @@ class EmbeddedStore:
     async def start(self) -> None:
         """Own the data directory, start the server and wait until it answers."""
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_strangers(self.data_dir)
         try:
             if not (self.data_dir / _LOCK).exists():
                 _refuse_anothers(self.data_dir)
@@ -238,6 +243,23 @@ def _refuse_anothers(data_dir: Path) -> None:
     except KeyError:
         name = f"#{owner}"
     raise EmbeddedStoreFailed(f"{data_dir} belongs to {name}, and this is root: run it as its owner (sudo -u {name})")
+
+
+def refuse_strangers(data_dir: Path) -> None:
+    """No store is begun among files that are not an aggregator's: an EmbeddedStoreFailed names some of them."""
+    if is_begun(data_dir) or not data_dir.is_dir():
+        return
+    strange = sorted(
+        each.name
+        for each in data_dir.iterdir()
+        if each.name not in _OURS and each.name != _OF_A_DISK and not each.name.startswith((".", "temp-"))
+    )
+    if strange:
+        named = ", ".join(strange[:_NAMED]) + (f" and {len(strange) - _NAMED} more" if len(strange) > _NAMED else "")
+        raise EmbeddedStoreFailed(
+            f"{data_dir} has files that are no aggregator's ({named}), and a store is begun in a directory that is "
+            f"empty or not there yet, such as --data {data_dir / 'deniable-data'}"
+        )
 
 
 def is_begun(data_dir: Path) -> bool:
