@@ -176,8 +176,9 @@ class Client:
         except StateError as error:
             self._fail(error)
             return False
+        mistaken = self._mistakes.since()
         if not found.stored and self._sender.endpoint is not None:
-            told = [each for each in (self._stopped, self._sender.failure, *found.refused) if each]
+            told = [each for each in (self._stopped, self._sender.failure, *found.refused, *mistaken) if each]
             self._say(f"flush: not all that was recorded is stored: {'; '.join(told or found.missing)}")
         return found.stored
 
@@ -394,6 +395,7 @@ class Client:
         self._keeper.begin_anew()
         self._sender.begin_anew()
         self._flushes.offered = False
+        self._mistakes.since()
         self._state.after_fork_in_child()
         if self._state.path is None and not self._debug:
             self._orphan = True

@@ -39,7 +39,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 FAULTS: list[tuple[Callable[[Deployment], None], set[str], str]] = [
-    (faults.no_certificate, {"certificate"}, "No such file"),
+    (faults.no_certificate, {"certificate"}, "there is nothing of that name"),
     (faults.another_key, {"certificate"}, "the key is not the certificate's"),
     (faults.expired, {"certificate's days"}, "has expired on"),
     (faults.expires_soon, {"certificate's days"}, "in 4 days"),

@@ -147,6 +147,24 @@ def test_one_owner_at_a_time(tmp_path: Path) -> None:
         assert counted(here) == 1
 
 
+def test_who_owns_a_directory_is_told_by_its_process(tmp_path: Path) -> None:
+    """As long as it runs; a number that nobody has, or that is our own in another container, says nothing."""
+
+    async def refused() -> str:
+        with pytest.raises(DataDirectoryInUse) as told:
+            await EmbeddedStore(tmp_path, patience=0.1).start()
+        return str(told.value)
+
+    with subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout
+        owner.stdout.readline()
+        assert f" (process {owner.pid}): end it, or name another directory" in asyncio.run(refused())
+        for nobody in (str(2**31 - 1), str(os.getpid()), "", "x"):
+            (tmp_path / "lock").write_text(nobody)
+            assert "belongs to another running aggregator: end it" in asyncio.run(refused())
+        owner.kill()
+
+
 def test_the_server_itself_keeps_others_out(tmp_path: Path) -> None:
     """While a server lives on without its owner, the directory is not free: it holds the lock, too."""
     with place(tmp_path) as here:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from deniable._section import hint
 from deniable.wire.credentials import is_loopback
-from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
+from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, listening, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
 from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
 from deniable_aggregator.tracing import INSTALL, can
@@ -66,7 +66,7 @@ def add_settings(parser: Parser) -> None:
         help="say what would be done, or what keeps it from being done, and end: nothing listens, nothing is written",
     )
     parser.add_argument(
-        "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
+        "--listen", default="127.0.0.1:8470", type=listening, help="where to take reports and questions (%(default)s)"
     )
     add_http(parser)
     parser.add_argument(

@@ -30,7 +30,7 @@ from urllib.parse import quote
 from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
 from deniable_aggregator.store.store import Store
 
-__all__ = ["EmbeddedStore", "is_begun", "reached", "refuse_strangers", "server_program"]
+__all__ = ["EmbeddedStore", "is_begun", "reached", "refuse_strangers", "require_begun", "server_program"]
 
 _LOG = logging.getLogger(__name__)
 _PARENTED = Path(__file__).with_name("parented.py")
@@ -138,13 +138,20 @@ class EmbeddedStore:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if asyncio.get_running_loop().time() > deadline:
+                    who = _owner(lock)
                     os.close(lock)
-                    raise DataDirectoryInUse(f"{self.data_dir} belongs to another running aggregator") from None
+                    raise DataDirectoryInUse(
+                        f"{self.data_dir} belongs to another running aggregator{who}: end it, or name another "
+                        "directory by --data"
+                    ) from None
                 await asyncio.sleep(_POLL_SECONDS)
             except BaseException:
                 os.close(lock)
                 raise
             else:
+                with contextlib.suppress(OSError):  # a full disk keeps nobody from reading what there is
+                    os.ftruncate(lock, 0)
+                    os.pwrite(lock, str(os.getpid()).encode(), 0)
                 return lock
 
     def _socket(self) -> Path:
@@ -233,6 +240,18 @@ class EmbeddedStore:
         await asyncio.gather(*pending, return_exceptions=True)
 
 
+def _owner(lock: int) -> str:
+    """Which process has written itself into the lock, if it runs, and on this machine."""
+    try:
+        number = int(os.pread(lock, 20, 0))
+        os.kill(number, 0)
+    except PermissionError:  # it runs, for somebody else
+        pass
+    except (OSError, ValueError, OverflowError):
+        return ""
+    return "" if number == os.getpid() else f" (process {number})"  # in another container a number is somebody else's
+
+
 def _refuse_anothers(data_dir: Path) -> None:
     """Root may write into anybody's directory, and its owner could not read what root has left there."""
     owner = data_dir.stat().st_uid
@@ -267,14 +286,19 @@ def is_begun(data_dir: Path) -> bool:
     return (data_dir / _WRITTEN).exists()
 
 
-@contextlib.asynccontextmanager
-async def reached(data_dir: Path) -> AsyncIterator[str]:
-    """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
-    started for as long as this takes."""
+def require_begun(data_dir: Path) -> None:
+    """An EmbeddedStoreFailed where no aggregator has begun a store there."""
     if not is_begun(data_dir):
         raise EmbeddedStoreFailed(
             f"{data_dir} is no aggregator's: --data names the directory that `deniable serve` was given"
         )
+
+
+@contextlib.asynccontextmanager
+async def reached(data_dir: Path) -> AsyncIterator[str]:
+    """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
+    started for as long as this takes."""
+    require_begun(data_dir)
     embedded = EmbeddedStore(data_dir, patience=0)
     try:
         await embedded.start()
