@@ -56,6 +56,8 @@ _LOOK_SECONDS = 3600.0
 """The worker looks at the clock at least so often: clocks jump, and machines sleep."""
 _DEBUG_BEHIND = 0.1
 """Whoever debugs waits so long for the debug view to move."""
+_ASK_AGAIN_SECONDS = 0.1
+"""A flush that waits looks so often for what another process of the same file has sent: that one tells nobody."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
 
@@ -194,7 +196,8 @@ class Client:
         with self._emptied:
             self._worker.hurry()
             self._start()
-            done = self._emptied.wait_for(lambda: self._sender.waiting(since) == 0, max(0.0, end - time.monotonic()))
+            while not (done := self._sender.waiting(since) == 0) and (left := (end - time.monotonic())) > 0.0:
+                self._emptied.wait(min(left, _ASK_AGAIN_SECONDS))
         if not done:
             self._sender.calm(patience)
         return done

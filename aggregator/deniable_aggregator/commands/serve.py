@@ -359,12 +359,12 @@ def by_tls(options: Any) -> bool:
 
 
 def _site(options: Any, access: Access, analysts: Callable[[Store], Analyst]) -> Site | None:
-    from deniable_aggregator.web import DebugView, Site
-
     if options.http is None:
         if options.debug_view:
             raise UsageError("the debug view is a page: it needs --http HOST:PORT")
         return None
+    from deniable_aggregator.web import DebugView, Site
+
     try:
         return Site(
             options.http,
