@@ -165,7 +165,6 @@ class Client:
 
         It is False where anything that was given to `record` since the flush before is not: refused as a mistake, by
         the ledger or by the aggregator, not taken without consent, given up, or still waiting. The log says which.
-
         It is about one epoch, the newest that this client has ended. What waits of older ones leaves at moments of
         its own, and makes no flush False: sent beside the new one, it would be known to come from the same device.
 
@@ -176,10 +175,8 @@ class Client:
         except StateError as error:
             self._fail(error)
             return False
-        mistaken = self._mistakes.since()
         if not found.stored and self._sender.endpoint is not None:
-            told = [each for each in (self._stopped, self._sender.failure, *found.refused, *mistaken) if each]
-            self._say(f"flush: not all that was recorded is stored: {'; '.join(told or found.missing)}")
+            self._say(found.told(self._stopped, self._sender.failure, *self._mistakes.since()))
         return found.stored
 
     def _flush(self, timeout: float) -> bool:
