@@ -14,6 +14,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 
 from benchmarks.hostile_wire import Wire, data, frame, framed, headers
 from benchmarks.processes import cpu_seconds, memory_bytes, workers
@@ -55,6 +56,14 @@ def bombs(size: int, digest: int, rng: random.Random) -> bytes:
     return rng.choice((b"", head)) + bomb * (size // len(bomb))
 
 
+def _connections(port: int, number: int) -> list[Wire]:
+    """So many connections; where one is refused, because the server has just died, those before it are closed."""
+    with ExitStack() as stack:
+        wires = [stack.enter_context(closing(Wire(port))) for _ in range(number)]
+        stack.pop_all()
+    return wires
+
+
 def _messages(port: int, size: int, rng: random.Random) -> list[Wire]:
     wire = Wire(port).begin()
     for _ in range(max(1, min(50, 2_000_000 // size))):
@@ -64,8 +73,9 @@ def _messages(port: int, size: int, rng: random.Random) -> list[Wire]:
 
 def _withheld(port: int, size: int, rng: random.Random) -> list[Wire]:
     path = rng.choice((_SUBMIT, _STREAM, _CHECK, _ESTIMATE, _REFLECTION, _WATCH))
-    wires = [Wire(port).begin() for _ in range(4)]
+    wires = _connections(port, 4)
     for wire in wires:
+        wire.begin()
         for _ in range(50):
             wire.call(path, framed(bytes(size), announced=size + 1), end=False)
     return wires
@@ -79,7 +89,7 @@ def _empty(port: int, size: int, rng: random.Random) -> list[Wire]:
 
 
 def _silent(port: int, size: int, rng: random.Random) -> list[Wire]:
-    wires = [Wire(port) for _ in range(min(size, 400))]
+    wires = _connections(port, min(size, 400))
     if rng.random() < 0.5:
         for wire in wires:
             wire.begin()

@@ -69,7 +69,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "notice": {"telling"},
         "publishing": {"notice", "telling"},
         "moving": {"ingest", "store"},
-        "doctor": {"ingest", "serving", "store"},
+        "doctor": {"ingest", "serving", "store", "tracing"},
         "planning": {"analysis", "answers", "estimators", "ingest"},
         "serving": {"analysis", "ingest", "store", "telling", "tracing"},
         "web": {"analysis", "answers", "ingest", "serving", "store", "telling", "tracing"},

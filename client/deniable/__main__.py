@@ -11,6 +11,7 @@ from typing import Any
 
 import deniable
 from deniable._parser import Parser
+from deniable._paths import told, unheard
 from deniable.device.consent import Consent, of_environment
 from deniable.errors import StateError
 from deniable.person import consent, forget, ledger, transcript
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         shown = _COMMANDS[options.command](state, options) if options.command else _listed(state)
     except (StateError, OSError) as error:
-        sys.stderr.write(f"deniable: {plain(error)}\n")
+        sys.stderr.write(f"deniable: {plain(told(error) if isinstance(error, OSError) else error)}\n")
         return 2
     except KeyboardInterrupt:
         return 2
@@ -67,7 +68,7 @@ def _write(text: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written as this ends
         if isinstance(error, BrokenPipeError):
             return _UNHEARD
-        sys.stderr.write(f"deniable: {plain(error)}\n")
+        sys.stderr.write(f"deniable: {plain(unheard(error))}\n")
         return 2
     return 0
 

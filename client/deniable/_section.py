@@ -153,11 +153,15 @@ class Section:
         """Every key that the file gives."""
         return list(self._table)
 
-    def finish(self) -> None:
-        """Note every key that nobody took."""
+    def knows(self, key: str) -> bool:
+        """Whether the key was taken, whether the file gives it or not."""
+        return key in self._known
+
+    def finish(self, elsewhere: Callable[[str], str] = lambda _: "") -> None:
+        """Note every key that nobody took, with where it would have been, if that is known."""
         for key in self._table:
             if key not in self._known:
-                self.wrong(key, f"unknown key; {hint(key, self._known)}")
+                self.wrong(key, f"unknown key; {elsewhere(key)}{hint(key, self._known)}")
 
 
 def a_table(value: Any) -> dict[str, Any]:

@@ -56,6 +56,8 @@ _LOOK_SECONDS = 3600.0
 """The worker looks at the clock at least so often: clocks jump, and machines sleep."""
 _DEBUG_BEHIND = 0.1
 """Whoever debugs waits so long for the debug view to move."""
+_ASK_AGAIN_SECONDS = 0.1
+"""A flush that waits looks so often for what another process of the same file has sent: that one tells nobody."""
 _LEAST_PATIENCE = 0.2
 """Writing may take so long, however little time a caller has."""
 
@@ -163,7 +165,6 @@ class Client:
 
         It is False where anything that was given to `record` since the flush before is not: refused as a mistake, by
         the ledger or by the aggregator, not taken without consent, given up, or still waiting. The log says which.
-
         It is about one epoch, the newest that this client has ended. What waits of older ones leaves at moments of
         its own, and makes no flush False: sent beside the new one, it would be known to come from the same device.
 
@@ -175,8 +176,7 @@ class Client:
             self._fail(error)
             return False
         if not found.stored and self._sender.endpoint is not None:
-            told = [each for each in (self._stopped, self._sender.failure, *found.refused) if each]
-            self._say(f"flush: not all that was recorded is stored: {'; '.join(told or found.missing)}")
+            self._say(found.told(self._stopped, self._sender.failure, *self._mistakes.since()))
         return found.stored
 
     def _flush(self, timeout: float) -> bool:
@@ -193,7 +193,8 @@ class Client:
         with self._emptied:
             self._worker.hurry()
             self._start()
-            done = self._emptied.wait_for(lambda: self._sender.waiting(since) == 0, max(0.0, end - time.monotonic()))
+            while not (done := self._sender.waiting(since) == 0) and (left := (end - time.monotonic())) > 0.0:
+                self._emptied.wait(min(left, _ASK_AGAIN_SECONDS))
         if not done:
             self._sender.calm(patience)
         return done
@@ -391,6 +392,7 @@ class Client:
         self._keeper.begin_anew()
         self._sender.begin_anew()
         self._flushes.offered = False
+        self._mistakes.since()
         self._state.after_fork_in_child()
         if self._state.path is None and not self._debug:
             self._orphan = True

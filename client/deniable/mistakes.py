@@ -22,6 +22,9 @@ __all__ = ["Mistakes", "check_given"]
 
 _log = logging.getLogger("deniable")
 
+_MOST_TOLD = 20
+"""Mistakes that a flush names: values may be of any number of types."""
+
 
 def check_given(collection: object, **others: tuple[object, type]) -> None:
     """Refuse what is given to a client and is of no use to it, and say what is."""
@@ -41,6 +44,7 @@ class Mistakes:
         self._strict = strict
         self._mistaken = mistaken
         self._said: set[str] = set()
+        self._since: dict[str, None] = {}
 
     def say(self, advice: str) -> None:
         """Log a piece of advice, once."""
@@ -60,23 +64,34 @@ class Mistakes:
         known = self._collection.metrics.get(name)
         if known is not None:
             hint = f"{name} is answered from what is recorded for {' and '.join(known.kind.of)}, not for itself"
-            self._misuse("invalid value", hint, InvalidValueError(hint))
+            self._misuse("invalid value", name, hint, InvalidValueError(hint))
             return
         close = nearest(name, asked)
         hint = f"a metric that the collection does not have{f'; near: {close}' if close else ''}"
-        self._misuse("unknown metric", hint, UnknownMetricError(name, close))
+        self._misuse("unknown metric", close or "", hint, UnknownMetricError(name, close))
 
     def invalid(self, metric: str, value: Any, error: Exception) -> None:
         """A value is not one of its metric's kind, or fails when it is looked at."""
         what = f"a {type(value).__name__} that its kind does not take"
         known = error if isinstance(error, InvalidValueError) else InvalidValueError(what)
-        self._misuse("invalid value", f"{metric}: {what}", known)
+        self._misuse("invalid value", metric, f"{metric}: {what}", known)
 
-    def _misuse(self, what: str, hint: str, error: Exception) -> None:
-        """Count a mistake and log it once, or raise it; the error says what was recorded, and the log does not."""
+    def since(self) -> list[str]:
+        """What was wrong since this was asked before, in the log's words, each once."""
+        found, self._since = self._since, {}
+        return list(found)
+
+    def _misuse(self, what: str, near: str, hint: str, error: Exception) -> None:
+        """Count a mistake and log it, or raise it; the error says what was recorded, and the log does not.
+
+        It is logged once for each metric that it is of, or near to: names that nobody knows may be as many as values.
+        """
         if self._strict:
             raise error
         self._mistaken(what, error)
-        if what not in self._said:
-            self._said.add(what)
+        key = f"{what}: {near}"
+        if key not in self._said:
+            self._said.add(key)
             _log.warning("deniable: %s (strict=True raises it; further ones are only counted)", hint)
+        if len(self._since) < _MOST_TOLD:
+            self._since[hint] = None

@@ -49,6 +49,31 @@ def test_a_mistake_is_counted_and_logged_once_and_raised_only_if_strict(
     assert repr(value) not in caplog.text.replace("strict=True", "")
 
 
+def test_a_mistake_of_each_metric_is_told_and_named_by_a_flush(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever has two things wrong hears of both, once; a flush says what was wrong since the one before."""
+    with client(strict=False, endpoint="127.0.0.1:9") as device:
+        for _ in range(3):
+            device.record("dark", "yes")
+            device.record("minutes", "many")
+            device.record("darkk", True)
+            for number in range(30):
+                device.record(f"ann_{number}@example.org", True)
+        told = [
+            "dark: a str that its kind does not take",
+            "minutes: a str that its kind does not take",
+            "a metric that the collection does not have; near: dark",
+            "a metric that the collection does not have",
+        ]
+        said = [message.removeprefix("deniable: ").partition(" (strict")[0] for message in caplog.messages]
+        assert said == told
+        assert "example.org" not in caplog.text
+        assert not device.flush(0.1)
+        assert caplog.messages[-1].endswith(f"is stored: {'; '.join(told)}")
+        device.record("minutes", "few")
+        assert not device.flush(0.1)
+        assert caplog.messages[-1].endswith(f"is stored: {told[1]}")
+
+
 class Strange:
     """A value that fails when it is looked at."""
 

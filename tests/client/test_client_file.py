@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,39 @@ def test_a_damaged_file_costs_one_epoch(tmp_path: Path, caplog: pytest.LogCaptur
         assert device.status().counts == {"refused by the ledger": 1, "answered": 1}
         assert not (tmp_path / "device.db.damaged").exists()
     assert caplog.text.count("set aside") == 1
+
+
+def test_a_flush_ends_when_another_process_has_sent_what_it_waits_for(tmp_path: Path) -> None:
+    """That process has the batch for longer than anybody would wait, and tells nobody when it is stored."""
+    took, seen = threading.Event(), threading.Event()
+
+    def answer(_number: int, _context: object) -> bytes:
+        assert seen.wait(PATIENCE)
+        return b""
+
+    with answering(answer) as endpoint:
+        settings = Settings(clock=Clock(), deadline=2 * PATIENCE)
+        one, two = (client(tmp_path / "device.db", settings, endpoint=endpoint.address) for _ in range(2))
+        hurry, look = one._sender.hurry, one._sender.send_next
+
+        def taken(since: int, patience: float) -> None:
+            hurry(since, patience)
+            batch = two._state.run(two._sender._take)
+            took.set()
+            threading.Thread(target=two._sender._send, args=[batch]).start()
+
+        def looked() -> bool:
+            sent = look()
+            if took.is_set():
+                seen.set()
+            return sent
+
+        one._sender.hurry, one._sender.send_next = taken, looked  # type: ignore[method-assign]
+        one.record("dark", True)
+        assert one.flush(PATIENCE)
+        one.close()
+        two.close()
+    assert len(endpoint.requests) == 1
 
 
 def test_two_clients_of_one_file_answer_once(tmp_path: Path) -> None:

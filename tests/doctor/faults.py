@@ -200,6 +200,11 @@ def an_open_directory(own: Deployment) -> None:
     (own.room / "data").mkdir(mode=0o755)
 
 
+def a_directory_of_others(own: Deployment) -> None:
+    (own.room / "data").mkdir(mode=0o700)
+    (own.room / "data" / "thesis.tex").touch()
+
+
 def no_directory(own: Deployment) -> None:
     (own.room / "data").write_text("")
 
@@ -213,14 +218,14 @@ def mounted(own: Deployment, options: str) -> None:
 
 def a_full_disk(own: Deployment) -> None:
     mounted(own, "size=1m")
-    (own.room / "data" / "filler").write_bytes(bytes(1000 << 10))
+    (own.room / "data" / ".filler").write_bytes(bytes(1000 << 10))
 
 
 def no_inodes(own: Deployment) -> None:
     mounted(own, "size=64m,nr_inodes=20")
     with contextlib.suppress(OSError):
         for number in range(19):
-            (own.room / "data" / str(number)).touch()
+            (own.room / "data" / f".{number}").touch()
 
 
 def no_store(own: Deployment) -> None:

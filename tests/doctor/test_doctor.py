@@ -34,11 +34,12 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     access = Access(room / "server.pem", room / "server.key", None, room / "tokens")
     settings = Settings(listen="127.0.0.1:0", data_dir=room / "data", access=access)
     with ExitStack() as leaving:
-        yield Deployment(room, leaving, settings, Subject(settings, (room / "collections",), page="127.0.0.1:0"))
+        subject = Subject(settings, (room / "collections",), page="127.0.0.1:0", collector="http://127.0.0.1:4317")
+        yield Deployment(room, leaving, settings, subject)
 
 
 FAULTS: list[tuple[Callable[[Deployment], None], set[str], str]] = [
-    (faults.no_certificate, {"certificate"}, "No such file"),
+    (faults.no_certificate, {"certificate"}, "there is nothing of that name"),
     (faults.another_key, {"certificate"}, "the key is not the certificate's"),
     (faults.expired, {"certificate's days"}, "has expired on"),
     (faults.expires_soon, {"certificate's days"}, "in 4 days"),
@@ -64,6 +65,7 @@ FAULTS: list[tuple[Callable[[Deployment], None], set[str], str]] = [
     (faults.a_page_for_all, {"who can reach it"}, "from other machines"),
     (faults.in_the_clear, {"who can reach it"}, "in the clear"),
     (faults.an_open_directory, {"data directory"}, "open to others"),
+    (faults.a_directory_of_others, {"data directory"}, "no aggregator's (thesis.tex)"),
     (faults.no_directory, {"data directory"}, "is no directory"),
     (faults.a_full_disk, {"disk"}, "MiB left of 1"),
     (faults.no_inodes, {"disk"}, "inodes for"),
@@ -158,7 +160,7 @@ def test_who_does_not_answer_is_waited_for_once(deployment: Deployment) -> None:
 def test_every_look_finds_something_that_is_planted() -> None:
     """Or it is not known whether it can."""
     found = set.union(*(checks for _, checks, _ in FAULTS))
-    assert {check.name for check in CHECKS} - found == {"limit of files", "aggregator's clock"}
+    assert {check.name for check in CHECKS} - found == {"limit of files", "aggregator's clock", "OpenTelemetry"}
 
 
 def test_a_low_limit_of_files_is_found(deployment: Deployment) -> None:

@@ -75,6 +75,23 @@ def test_regions_add_up_once(tmp_path: Path) -> None:
     asyncio.run(move())
 
 
+def test_a_file_without_counters_is_told_as_that(tmp_path: Path) -> None:
+    """Of a store that has none, or none but zeros: it was not imported before."""
+    empty, zeros = tmp_path / "empty", tmp_path / "zeros"
+
+    async def move() -> None:
+        async with stored() as one, stored() as other:
+            await exported(one, empty)
+            await put(one, OLD, {(0, 0): {0: 1}})
+            await put(one, OLD, {(0, 0): {0: -1}})
+            await exported(one, zeros)
+            for file, epochs in ((empty, 0), (zeros, 1)):
+                found = await bring(other, file, [LAYOUT])
+                assert (found.epochs, found.added, found.known) == (epochs, 0, 0)
+
+    asyncio.run(move())
+
+
 def test_what_was_brought_is_remembered_for_longer_than_anything_is_kept(tmp_path: Path) -> None:
     """Not only for as long as the file's own store keeps it: the one that it comes to may keep it for longer."""
     file = tmp_path / "file"

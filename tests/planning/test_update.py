@@ -109,6 +109,22 @@ def test_what_breaks_is_told_and_ends_with_1(
     assert (found["old"]["version"], found["old"]["name"]) == (3, "shop")
 
 
+def test_a_lifetime_s_budget_that_is_spent_sooner_is_a_break() -> None:
+    """Since there is less of it, since more is asked of it, or since there is one at all; not where it lasts."""
+    lasting = NEXT.replace("epoch = 9", "epoch = 9\nlifetime = 106")  # 6 for what is remembered, and 1 a day
+    for old, new, days in (
+        (lasting, lasting.replace("106", "46"), ("40", "100")),
+        (lasting, lasting + ADDED, ("66", "100")),
+        (NEXT, lasting, ("100", "for ever")),
+    ):
+        after, before = days
+        (told,) = review(Collection.loads(old), Collection.loads(new.replace("version = 4", "version = 5"))).breaks
+        assert told.startswith(f"a lifetime's budget lasts for {after} days of answers (before: {before}), then")
+    for new in (lasting, lasting.replace("106", "107"), NEXT):
+        same = Collection.loads(new.replace("version = 4", "version = 5"))
+        assert review(Collection.loads(lasting), same).breaks == ()
+
+
 def test_other_words_are_a_doubt_unless_the_revision_is_raised(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whether they mean the same only the author knows: it is told, and with `--strict` it ends with 1."""
     worded = NEXT.replace("shop is open", "shop is closed")

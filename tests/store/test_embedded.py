@@ -147,6 +147,24 @@ def test_one_owner_at_a_time(tmp_path: Path) -> None:
         assert counted(here) == 1
 
 
+def test_who_owns_a_directory_is_told_by_its_process(tmp_path: Path) -> None:
+    """As long as it runs; a number that nobody has, or that is our own in another container, says nothing."""
+
+    async def refused() -> str:
+        with pytest.raises(DataDirectoryInUse) as told:
+            await EmbeddedStore(tmp_path, patience=0.1).start()
+        return str(told.value)
+
+    with subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout
+        owner.stdout.readline()
+        assert f" (process {owner.pid}): end it, or name another directory" in asyncio.run(refused())
+        for nobody in (str(2**31 - 1), str(os.getpid()), "", "x"):
+            (tmp_path / "lock").write_text(nobody)
+            assert "belongs to another running aggregator: end it" in asyncio.run(refused())
+        owner.kill()
+
+
 def test_the_server_itself_keeps_others_out(tmp_path: Path) -> None:
     """While a server lives on without its owner, the directory is not free: it holds the lock, too."""
     with place(tmp_path) as here:
@@ -288,3 +306,25 @@ def test_root_leaves_nothing_in_the_directory_of_somebody_else(
     with pytest.raises(EmbeddedStoreFailed, match=r"belongs to (\S+), and this is root: .* \(sudo -u \1\)"):
         asyncio.run(EmbeddedStore(tmp_path).start())
     assert not list(tmp_path.iterdir())
+
+
+def test_no_store_is_begun_among_the_files_of_others(tmp_path: Path) -> None:
+    """They are named, the first few of many; nothing is written there, and the message says what to do."""
+    for name in ("thesis.tex", "photos", "mail", "a", ".profile"):
+        (tmp_path / name).touch()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(EmbeddedStoreFailed, match=r"no aggregator's \(a, mail, photos and 1 more\).* such as --data"):
+        asyncio.run(EmbeddedStore(tmp_path).start())
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_is_no_stranger(tmp_path: Path) -> None:
+    """Neither hidden files nor what a disk has of its own, or a board; and once a store is begun, nothing is."""
+    (tmp_path / "lost+found").mkdir()
+    for name in (".gitkeep", "board"):
+        (tmp_path / name).touch()
+    with place(tmp_path) as here:
+        count(here)
+    (tmp_path / "notes").touch()
+    with place(tmp_path) as here:
+        assert counted(here) == 1

@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import resource
@@ -112,10 +113,15 @@ def _template() -> socket.socket:
 
 def _be_template(channel: socket.socket) -> None:
     """Fork programs until nobody asks for one."""
+    import uvloop  # noqa: F401 - as are the others: what programs need is there then
+
     import deniable_aggregator.commands
     import deniable_aggregator.serving.answering
-    import deniable_aggregator.serving.supervisor  # noqa: F401 - what programs need is there then
+    import deniable_aggregator.serving.supervisor
+    import deniable_aggregator.web  # noqa: F401
 
+    gc.collect()
+    gc.freeze()  # no program looks through it again
     keepers: set[int] = set()
     while True:
         message, files, _, _ = socket.recv_fds(channel, _LONGEST, 4)

@@ -153,6 +153,15 @@ class TestCheck:
         assert f"would begin a store in {tmp_path}\n" in found.stdout
         assert [each.name for each in tmp_path.iterdir()] == ["lost+found"]
 
+    def test_a_directory_with_the_files_of_others(self, tmp_path: Path) -> None:
+        """No store would be begun there, and none is: nothing of an aggregator is left."""
+        (tmp_path / "thesis.tex").touch()
+        for more in ("--check",), ("--listen", "127.0.0.1:0"):
+            found = told("serve", EDITOR, "--data", tmp_path, "--http", "off", *more)
+            assert found.returncode == 2
+            assert "no aggregator's (thesis.tex), and a store is begun in" in found.stderr
+        assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+
     def test_a_store_that_is_served_can_be_looked_at(self, tmp_path: Path) -> None:
         """An operator checks a change before the restart, while devices report."""
         with serving(tmp_path / "data", EDITOR):

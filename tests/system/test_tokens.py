@@ -118,6 +118,22 @@ def test_a_mistake_changes_nothing(file: Path, arguments: tuple[str, ...], words
     assert [each.name for each in file.parent.iterdir()] == ["tokens"]
 
 
+def test_a_collection_that_is_not_at_hand_is_noted(file: Path) -> None:
+    """Where collection files are beside the file of tokens: one of them may have been meant. The token is made."""
+
+    def noted(name: str) -> str:
+        made = told("token", "new", file, "--scope", "report", "--collection", name)
+        assert made.returncode == 0
+        return made.stderr
+
+    assert "note" not in noted("editr"), "nobody knows what there is"
+    (file.parent / "collections").mkdir()
+    (file.parent / "collections" / "editor.toml").write_bytes(EDITOR.read_bytes())
+    (file.parent / "serve.toml").write_text("workers = 2\n")
+    assert f"no collection file in {file.parent} is of editr; did you mean 'editor'?" in noted("editr")
+    assert "note" not in noted("editor")
+
+
 def test_a_file_that_serves_nobody_is_left_as_it_is(file: Path) -> None:
     """A line that is none is named: what is added to such a file would be heard by nobody, and nothing is revoked."""
     for broken in (b"nonsense\n", b"report 12\n", b"\xff\xfe\n", b"admin " + b"0" * 64 + b"\n"):

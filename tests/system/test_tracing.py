@@ -6,6 +6,7 @@ That nothing of a device is told is attacked in tests/attacks/test_tracing.py.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -174,8 +175,11 @@ def test_an_address_that_will_not_do_is_refused_with_the_next_step(url: str, wor
 
 
 def test_who_has_not_installed_it_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the name of the extra; and with it, what would be sent."""
-    asked = ("serve", EDITOR, "--data", tmp_path / "data", "--otlp", "http://127.0.0.1:4317", "--check")
+    """With the name of the extra, also by the doctor; and with it, what would be sent."""
+    given = (EDITOR, "--data", tmp_path / "data", "--otlp", "http://127.0.0.1:4317")
+    asked = ("serve", *given, "--check")
+    examined = ("doctor", *given, "--http", "off", "--listen", "127.0.0.1:0", "--json")
+    assert "OpenTelemetry" in json.loads(told(*examined).stdout)["well"]
     assert "would send spans and figures to http://127.0.0.1:4317" in told(*asked).stdout
     for name in [each for each in sys.modules if each.partition(".")[0] == "opentelemetry"]:
         monkeypatch.delitem(sys.modules, name)
@@ -183,4 +187,7 @@ def test_who_has_not_installed_it_is_told_what_to_install(tmp_path: Path, monkey
     monkeypatch.setattr(sys, "path", elsewhere)
     found = told(*asked)
     assert found.returncode == 2
-    assert "pip install 'deniable-aggregator[tracing]'" in found.stderr
+    assert "pip install 'deniable-aggregator[tracing]' ('./aggregator[tracing]' in a clone)" in found.stderr
+    (lacking,) = json.loads(told(*examined).stdout)["findings"]
+    assert (lacking["check"], lacking["what"][:7]) == ("OpenTelemetry", "--otlp ")
+    assert lacking["do"] in found.stderr

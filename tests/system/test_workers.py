@@ -284,7 +284,7 @@ def test_a_port_belongs_to_one_aggregator(tmp_path: Path, collection: Path) -> N
     ("arguments", "words"),
     [
         (("nowhere.toml",), "nowhere.toml"),
-        ((EDITOR, "--listen", "127.0.0.1:port"), "127.0.0.1:port"),
+        ((EDITOR, "--insecure", "--listen", "192.0.2.1:8470"), "can not listen on 192.0.2.1:8470"),
         ((EDITOR, "--redis", "unix:///nowhere.sock"), "nowhere.sock"),
     ],
 )

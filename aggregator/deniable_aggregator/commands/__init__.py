@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import deniable
 from deniable import CollectionError, StateError, UnknownMetricError
 from deniable._parser import Parser
+from deniable._paths import told, unheard
 from deniable_aggregator.commands import (
     audit,
     backup,
@@ -79,9 +80,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = options.run(options)
         sys.stdout.flush()
     except _told() as error:
-        if isinstance(error, OSError) and _is_of_output(error) and isinstance(error, BrokenPipeError):
+        if not isinstance(error, OSError):
+            said = str(error)
+        elif not _is_of_output(error):
+            said = told(error)
+        elif isinstance(error, BrokenPipeError):
             return 141  # what a shell says of a program that SIGPIPE has ended
-        print(f"deniable: {error}", file=sys.stderr)
+        else:
+            said = unheard(error)
+        print(f"deniable: {said}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(file=sys.stderr)

@@ -8,7 +8,18 @@ from typing import Any
 
 from deniable._parser import Parser
 
-__all__ = ["ENDPOINT", "PAGE", "CommandParser", "Parser", "UsageError", "add_http", "command", "part", "positive"]
+__all__ = [
+    "ENDPOINT",
+    "PAGE",
+    "CommandParser",
+    "Parser",
+    "UsageError",
+    "add_http",
+    "command",
+    "listening",
+    "part",
+    "positive",
+]
 
 ENDPOINT = "127.0.0.1:8470"
 PAGE = "127.0.0.1:8471"
@@ -85,7 +96,27 @@ def add_http(parser: Parser) -> None:
 def _address(text: str) -> str | None:
     if text == "off":
         return None
-    host, colon, port = text.rpartition(":")
-    if not (host and colon and port.isdigit()):
-        raise argparse.ArgumentTypeError(f"takes HOST:PORT, such as {PAGE}, or off, not {text!r}")
+    host, _, port = text.rpartition(":")
+    if not (host and _is_port(port)):
+        raise argparse.ArgumentTypeError(f"takes HOST:PORT, such as {_meant(text, PAGE)}, or off, not {text!r}")
     return text
+
+
+def listening(text: str) -> str:
+    """Where to take reports: a port alone may be meant for this machine, or for all."""
+    _, colon, port = text.rpartition(":")
+    if not (colon and _is_port(port)):
+        raise argparse.ArgumentTypeError(f"takes HOST:PORT, such as {_meant(text, ENDPOINT)}, not {text!r}")
+    return text
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and int(text) < 1 << 16
+
+
+def _meant(text: str, otherwise: str) -> str:
+    """An address with what was said of it, be it the port or the host."""
+    _, colon, port = text.rpartition(":")
+    if _is_port(port):
+        return f"127.0.0.1:{port}"
+    return otherwise if colon or not text else f"{text}:{otherwise.rpartition(':')[2]}"

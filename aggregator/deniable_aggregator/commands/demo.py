@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniable_aggregator.commands._command import ENDPOINT, add_http, command, positive
+from deniable_aggregator.commands._command import ENDPOINT, add_http, command, listening, positive
 
 __all__ = ["add"]
 
@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
         "--sample", metavar="PART", help="have a part of them take part in each epoch, by coins of their own: 0.5"
     )
     parser.add_argument("--once", action="store_true", help="exit after the table")
-    parser.add_argument("--listen", default=ENDPOINT, help=f"where to serve ({ENDPOINT})")
+    parser.add_argument("--listen", default=ENDPOINT, type=listening, help=f"where to serve ({ENDPOINT})")
     add_http(parser)
 
 

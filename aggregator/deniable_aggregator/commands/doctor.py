@@ -47,6 +47,7 @@ def run(options: Any) -> int:
         tuple(options.collections),
         page=options.http,
         page_by_tls=serve.by_tls(options),
+        collector=options.otlp,
         endpoint=given.get("endpoint"),
         roots=given.get("tls_ca"),
         token_file=given.get("token_file"),

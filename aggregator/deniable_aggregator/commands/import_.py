@@ -32,6 +32,8 @@ def run(options: Any) -> None:
         raise UsageError(f"{options.file}: {error}") from error
     if found.added:
         print(f"added counters of {found.epochs:,} epochs")
+    elif not found.known:
+        print(f"nothing is added: the file has no counters{' that would be kept' if found.over else ''}")
     else:
         print(f"nothing is added: all counters of {found.epochs:,} epochs have been imported before")
     if found.added and found.known:

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from deniable._section import hint
 from deniable.wire.credentials import is_loopback
-from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, positive
+from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, listening, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
 from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
-from deniable_aggregator.tracing import EXTRA, can
+from deniable_aggregator.tracing import INSTALL, can
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ def add_settings(parser: Parser) -> None:
         help="say what would be done, or what keeps it from being done, and end: nothing listens, nothing is written",
     )
     parser.add_argument(
-        "--listen", default="127.0.0.1:8470", help="where to take reports and questions (%(default)s)"
+        "--listen", default="127.0.0.1:8470", type=listening, help="where to take reports and questions (%(default)s)"
     )
     add_http(parser)
     parser.add_argument(
@@ -267,7 +267,7 @@ def run(options: Any) -> None:
     if not options.insecure:
         _keep_in(options)
     if options.otlp and not can():
-        raise UsageError(f"--otlp needs OpenTelemetry: pip install '{EXTRA}'")
+        raise UsageError(f"--otlp needs OpenTelemetry: {INSTALL}")
     begin(options.log_format, options.log_level)
     log = logging.getLogger(__name__)
     say = partial(print, flush=True) if options.log_format == "text" else log.info
@@ -359,12 +359,12 @@ def by_tls(options: Any) -> bool:
 
 
 def _site(options: Any, access: Access, analysts: Callable[[Store], Analyst]) -> Site | None:
-    from deniable_aggregator.web import DebugView, Site
-
     if options.http is None:
         if options.debug_view:
             raise UsageError("the debug view is a page: it needs --http HOST:PORT")
         return None
+    from deniable_aggregator.web import DebugView, Site
+
     try:
         return Site(
             options.http,

@@ -18,6 +18,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deniable import Collection, CollectionError
+from deniable._section import hint
 from deniable_aggregator.caller import READ, REPORT
 from deniable_aggregator.commands._command import Parser, UsageError, command
 
@@ -98,7 +100,21 @@ def _new(options: Any) -> None:
     with _changing(options.file, begin=True) as lines:
         lines.append(grant.line())
     print(token)
+    for name in options.collection:
+        if remark := _unknown(name, options.file.resolve().parent):
+            print(remark, file=sys.stderr)
     print(f"{_said(grant)}; this is the only time that it is shown", file=sys.stderr)
+
+
+def _unknown(name: str, directory: Path) -> str:
+    """That a collection is none of those whose files are beside the file of tokens, where a service has them."""
+    known = set()
+    for file in (*directory.glob("*.toml"), *directory.glob("collections/*.toml")):
+        with contextlib.suppress(CollectionError):
+            known.add(Collection.load(file).name)
+    if not known or name in known:
+        return ""
+    return f"note: no collection file in {directory} is of {name}; {hint(name, known)}"
 
 
 def _list(options: Any) -> None:

@@ -188,8 +188,17 @@ def _shown(collection: Collection, answers: list[Answer], devices: int) -> str:
         f"\n{drawn}{devices:,} devices answered; each told its answers through noise of its own, and spent "
         f"{spent:.3g} of its budget of {float(collection.budget.epoch):g} for the day.\n\n"
         f"{table(header, rows, right)}\n{''.join(f'{each}{chr(10)}' for each in drawings)}\n"
-        f"{held} of {len(rows)} intervals hold the truth; 95% of all such intervals do."
+        f"{_told(held, len(rows))}"
     )
+
+
+def _told(held: int, rows: int) -> str:
+    """How many intervals hold the truth, and why some do not."""
+    said = f"{held} of {rows} intervals hold the truth; 95% of all such intervals do."
+    if held == rows:
+        return said
+    why = "one in twenty misses; intervals that never did would be wider than they have to be"
+    return f"{said}\nA “no” is as it should be: {why}."
 
 
 def _learned(fleet: Fleet, answers: Sequence[Estimate]) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from deniable._paths import told
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.store import Durability, Store, StoreError, is_begun, reached
 
@@ -48,6 +49,8 @@ class Subject:
     """Where the page is to listen."""
     page_by_tls: bool = False
     """Whether it speaks TLS there, with the certificate of the settings."""
+    collector: str | None = None
+    """Where spans and figures are to be sent."""
     endpoint: str | None = None
     """Where an aggregator is said to be reached."""
     roots: Path | None = None
@@ -71,7 +74,7 @@ class Subject:
             try:
                 self._store = await self._opened()
             except (StoreError, OSError) as error:
-                self._lost = str(error)
+                self._lost = told(error) if isinstance(error, OSError) else str(error)
                 raise CannotLook(self._lost) from error
         return self._store
 

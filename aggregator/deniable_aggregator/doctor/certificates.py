@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from deniable._paths import told
 from deniable_aggregator.doctor._check import OTHERS, CannotLook, Check, Subject, Wrong
 from deniable_aggregator.serving.certificates import Certificates
 
@@ -36,7 +37,7 @@ async def _goes_together(subject: Subject) -> AsyncIterator[Wrong]:
         Certificates(certificate, key, subject.settings.access.client_ca).credentials()
     except OSError as error:
         yield (
-            str(error),
+            told(error),
             "put the certificate (whole chain) and its own key there, both PEM, the key without a password",
         )
 
@@ -89,7 +90,7 @@ async def _key_is_kept(subject: Subject) -> AsyncIterator[Wrong]:
     try:
         mode = key.stat().st_mode
     except OSError as error:
-        raise CannotLook(str(error)) from error
+        raise CannotLook(told(error)) from error
     if mode & OTHERS:
         yield (
             f"{key} can be read or written by others of this machine",

@@ -1,4 +1,4 @@
-"""Looks at the machine: disk, files, the directory of the embedded store."""
+"""Looks at the machine: disk, files, the directory of the embedded store, what is installed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
+from deniable_aggregator.store import EmbeddedStoreFailed, refuse_strangers
+from deniable_aggregator.tracing import INSTALL, can
 
 __all__ = ["CHECKS"]
 
@@ -48,7 +50,13 @@ async def _is_ours(subject: Subject) -> AsyncIterator[Wrong]:
         return
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         yield f"{data} can not be written to by this account", "run doctor as the account that serves; or chown it"
-    if data == subject.settings.data_dir.absolute() and data.stat().st_mode & 0o077:  # type: ignore[union-attr]
+    if data != subject.settings.data_dir.absolute():  # type: ignore[union-attr]
+        return
+    try:
+        refuse_strangers(data)
+    except EmbeddedStoreFailed as error:
+        yield str(error), "name another one by --data, or move what is not an aggregator's"
+    if data.stat().st_mode & 0o077:
         yield f"{data} is open to others of this machine: counters and ids are in it", f"chmod 700 {data}"
 
 
@@ -62,4 +70,17 @@ async def _has_files(_: Subject) -> AsyncIterator[Wrong]:
         )
 
 
-CHECKS = (Check("disk", _has_room), Check("data directory", _is_ours), Check("limit of files", _has_files))
+async def _can_send(subject: Subject) -> AsyncIterator[Wrong]:
+    """What sends spans and figures is installed."""
+    if subject.collector is None:
+        raise CannotLook
+    if not can():
+        yield f"--otlp {subject.collector} needs OpenTelemetry, which is not installed: nothing is served", INSTALL
+
+
+CHECKS = (
+    Check("disk", _has_room),
+    Check("data directory", _is_ours),
+    Check("limit of files", _has_files),
+    Check("OpenTelemetry", _can_send),
+)

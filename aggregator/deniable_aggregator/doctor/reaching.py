@@ -17,6 +17,7 @@ from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 
 from deniable import Credentials
+from deniable._paths import told, why
 from deniable_aggregator.doctor._check import CannotLook, Check, Subject, Wrong
 from deniable_aggregator.doctor.collections import given
 from deniable_aggregator.ingest import NAME
@@ -80,6 +81,9 @@ def _trusting(subject: Subject) -> ssl.SSLContext | None:
 def _page_of(subject: Subject, address: str, token_file: Path | None) -> Page:
     try:
         said = {"Authorization": f"Bearer {token_file.read_text().strip()}"} if token_file else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotLook(f"{token_file}: can not be read: {why(error)}") from error
+    try:
         context = _trusting(subject)
         scheme = "https" if context else "http"
         asked = urllib.request.Request(f"{scheme}://{address}/api/v1/health", headers=said)  # noqa: S310 - http, or https
@@ -105,7 +109,7 @@ async def _answers(subject: Subject) -> AsyncIterator[Wrong]:
         yield f"{subject.endpoint} does not answer as an aggregator does: {error.code().name}: {said}", _UNANSWERED
         return
     except OSError as error:
-        raise CannotLook(str(error)) from error
+        raise CannotLook(told(error)) from error
     if status != HealthCheckResponse.SERVING:
         yield (
             f"{subject.endpoint} answers, and takes no reports: it can not reach its store, or is ending",

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from deniable._paths import told
 from deniable_aggregator.caller import REPORT
 from deniable_aggregator.doctor._check import OTHERS, CannotLook, Check, Subject, Wrong
 from deniable_aggregator.serving.tokens import Grant, grants_of, lines_of
@@ -42,7 +43,7 @@ async def _is_kept(subject: Subject) -> AsyncIterator[Wrong]:
     try:
         mode = file.stat().st_mode
     except OSError as error:
-        raise CannotLook(str(error)) from error
+        raise CannotLook(told(error)) from error
     if mode & OTHERS:
         yield (
             f"{file} can be read or written by others of this machine: who writes a line is let in",

@@ -98,7 +98,10 @@ async def bring(store: Store, file: Path, layouts: Sequence[Layout], *, calendar
         for parcel in _parcels(opened, by_digest):
             if parcel.epoch.until <= now + 1:
                 continue
-            if await _add(store, found.digest, parcel, calendar, now):
+            additions = _additions(parcel.epoch.key, parcel.epoch.layout, parcel.parts)
+            if additions is None:
+                continue
+            if await _add(store, found.digest, parcel, additions, calendar, now):
                 added += 1
             else:
                 known += 1
@@ -209,13 +212,12 @@ def _parcels(opened: IO[bytes], layouts: Mapping[int, Layout]) -> Iterator[_Parc
             size += len(line.counters)
 
 
-async def _add(store: Store, digest: bytes, parcel: _Parcel, calendar: Calendar, now: int) -> bool:
+async def _add(
+    store: Store, digest: bytes, parcel: _Parcel, additions: Additions, calendar: Calendar, now: int
+) -> bool:
     """Whether it was added; it may have been before."""
     key, layout = parcel.epoch.key, parcel.epoch.layout
     parcel_id = hashlib.sha256(digest + parcel.number.to_bytes(8, "big")).digest()[:ID_BYTES]
-    additions = _additions(key, layout, parcel.parts)
-    if additions is None:
-        return False
     remember, _ = calendar.lifetimes(layout, key.epoch)
     return await store.merge(key, Arrivals([parcel_id], max(remember, _DAY), parcel.epoch.until - now), additions)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable import odds
+from deniable._paths import why
 
 __all__ = ["Language", "LanguageError", "languages"]
 
@@ -48,7 +49,7 @@ class Language:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise LanguageError(f"{name}: can not be read: {error}") from error
+            raise LanguageError(f"{name}: can not be read: {why(error)}") from error
         try:
             given = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # also integers and brackets by the thousand

@@ -16,7 +16,7 @@ from fractions import Fraction
 from deniable import Collection, Metric
 from deniable.kinds import Distribution, Flags, Quantity, Set
 from deniable_aggregator.answers import Measure
-from deniable_aggregator.planning.update import DAYS, Cost
+from deniable_aggregator.planning.update import DAYS, Cost, lasts
 from deniable_aggregator.planning.widths import Width, worst
 
 __all__ = ["faint", "lasting", "losing", "noisy", "rounded", "white"]
@@ -111,18 +111,16 @@ def _epsilons(collection: Collection) -> str:
     budget, cost = collection.budget.lifetime, Cost.of(collection)
     if budget is None:
         return "There is no lifetime budget: a device answers, and spends, without end."
-    fresh = sum((metric.epsilon.value for metric in collection.metrics.values() if not metric.memoize), Fraction(0))
-    once = sum((metric.recalled * metric.epsilon.value for metric in collection.metrics.values()), Fraction(0))
+    epochs = lasts(collection)
     told = f"A lifetime's budget of {float(budget):.4g}"
-    kept = f" {cost.once:.4g} of it is for what is remembered, which is answered further on." if once else ""
-    if not fresh:
+    kept = f" {cost.once:.4g} of it is for what is remembered, which is answered further on." if cost.once else ""
+    if epochs is None:
         return f"{told} lasts for ever: all answers are remembered.{kept}"
-    epochs = max(budget - once, Fraction(0)) // fresh
     days = float(epochs * collection.epoch_seconds / collection.sample) / 86400
     years = f", {days / DAYS:.1f} years" if days > 2 * DAYS else ""
     coins = ", as often as its coins draw a device" if collection.sample < 1 else ""
     long = f"{days:,.4g} days{years}{coins}"
-    return f"{told} is spent after {epochs:,} epochs of answers ({long}): devices fall silent.{kept}"
+    return f"{told} is spent after {int(epochs):,} epochs of answers ({long}): devices fall silent.{kept}"
 
 
 def rounded(number: float) -> str:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from deniable import Collection, InvalidValueError
+from deniable._paths import why
 from deniable_aggregator.planning.population import Fleet, Population, Shares
 
 __all__ = ["Truth", "TruthError"]
@@ -53,7 +54,7 @@ class Truth:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise TruthError(f"{path}: {error}") from error
+            raise TruthError(f"{path}: can not be read: {why(error)}") from error
         return cls.loads(text, collection, str(path))
 
     @classmethod

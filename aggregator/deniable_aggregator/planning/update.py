@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from deniable import Collection, Metric
 from deniable.epsilon import Epsilon
 from deniable_aggregator.analysis.versions import Update
 
-__all__ = ["DAYS", "Cost", "Review", "review"]
+__all__ = ["DAYS", "Cost", "Review", "lasts", "review"]
 
 DAYS = 365
 
@@ -75,7 +76,7 @@ def review(old: Collection, new: Collection) -> Review:
     update = Update.of(old, new)
     more = tuple(_asked(new.metrics[name]) for name in update.added)
     ends = tuple(_ended(old, new))
-    breaks = (*_unserved(old, new), *_cut(old, new, update), *ends)
+    breaks = (*_unserved(old, new), *_cut(old, new, update), *ends, *_silent(old, new))
     return Review(
         update,
         more,
@@ -133,6 +134,32 @@ def _ended(old: Collection, new: Collection) -> Iterator[str]:
                 f"{name}: ends on {metric.expires} (before: {before or 'never'}): devices with this file do not "
                 "answer it from then on"
             )
+
+
+def lasts(collection: Collection) -> Fraction | None:
+    """For how many epochs of answers a lifetime's budget lasts; None: for ever."""
+    budget, metrics = collection.budget.lifetime, collection.metrics.values()
+    fresh = sum((metric.epsilon.value for metric in metrics if not metric.memoize), Fraction(0))
+    if budget is None or not fresh:
+        return None
+    once = sum((metric.recalled * metric.epsilon.value for metric in metrics), Fraction(0))
+    return Fraction(max(budget - once, Fraction(0)) // fresh)
+
+
+def _silent(old: Collection, new: Collection) -> Iterator[str]:
+    """Whether devices will have nothing left to spend sooner than before."""
+    before, after = (_days(own) for own in (old, new))
+    if after is not None and (before is None or after < before):
+        known = "for ever" if before is None else f"{before:,.4g}"
+        yield (
+            f"a lifetime's budget lasts for {after:,.4g} days of answers (before: {known}), then devices are silent: "
+            "ask less, or raise [budget] lifetime"
+        )
+
+
+def _days(collection: Collection) -> float | None:
+    epochs = lasts(collection)
+    return None if epochs is None else float(epochs * collection.epoch_seconds / collection.sample) / 86400
 
 
 def _written(epsilon: Epsilon | None) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from deniable_aggregator.serving.access import Access
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources, collections_of
-from deniable_aggregator.store import Store, is_begun, reached
+from deniable_aggregator.store import Store, is_begun, reached, refuse_strangers
 
 __all__ = ["checked"]
 
@@ -47,6 +47,7 @@ def _whom(access: Access) -> str:
 async def _of_store(settings: Settings) -> str:
     data = settings.data_dir
     if data and not is_begun(data) and (data.is_dir() or not data.exists()):
+        refuse_strangers(data)
         return f"would begin a store in {data}"
     async with _address(settings) as url:
         store = Store(url, shards=settings.shards, durability=settings.durability)

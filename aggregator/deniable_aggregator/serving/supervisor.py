@@ -185,10 +185,6 @@ class Supervisor:
         leaving.callback(port.close)
         self.port = port.getsockname()[1]
         room = Path(leaving.enter_context(tempfile.TemporaryDirectory(prefix="deniable-")))
-        board = settings.board or room / "board"
-        self._board = Board(board)
-        for slot in range(2 * self._number):
-            self._board.join(slot)  # nothing waits there, however an earlier worker has ended
         url, durability = settings.redis_url, settings.durability
         if settings.data_dir:
             durability = Durability()  # what it answers is synced
@@ -196,6 +192,10 @@ class Supervisor:
             leaving.push_async_callback(embedded.stop)
             await embedded.start()
             url = embedded.url
+        board = settings.board or room / "board"
+        self._board = Board(board)  # only now: the directory is known to be ours
+        for slot in range(2 * self._number):
+            self._board.join(slot)  # nothing waits there, however an earlier worker has ended
         assert url is not None
         self._store = Store(url, shards=settings.shards, durability=durability)
         leaving.push_async_callback(self._store.close)

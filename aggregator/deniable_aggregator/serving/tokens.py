@@ -27,6 +27,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from deniable._paths import why
 from deniable_aggregator.caller import READ, REPORT
 from deniable_aggregator.serving.certificates import content
 
@@ -150,7 +151,7 @@ def lines_of(file: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise OSError(f"{file}: is not UTF-8: {error.reason}") from error
     except OSError as error:
-        raise OSError(f"the file of tokens can not be read: {error}") from error
+        raise OSError(f"{file}: the file of tokens can not be read: {why(error)}") from error
 
 
 def grants_of(file: Path, lines: Sequence[str]) -> list[Grant | None]:
@@ -205,5 +206,5 @@ def _state(file: Path) -> tuple[int, int, int]:
     try:
         found = file.stat()
     except OSError as error:
-        raise OSError(f"the file of tokens can not be read: {error}") from error
+        raise OSError(f"{file}: the file of tokens can not be read: {why(error)}") from error
     return found.st_ino, found.st_mtime_ns, found.st_size

@@ -7,7 +7,7 @@ from deniable_aggregator.store.backup import Backup, back_up
 from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import MOST_DOUBTS, MOST_REASON, Doubt, Doubted, Doubts
 from deniable_aggregator.store.durability import Durability, Promise
-from deniable_aggregator.store.embedded import EmbeddedStore, is_begun, reached
+from deniable_aggregator.store.embedded import EmbeddedStore, is_begun, reached, refuse_strangers
 from deniable_aggregator.store.errors import (
     CounterOverflow,
     DataDirectoryInUse,
@@ -65,4 +65,5 @@ __all__ = [
     "back_up",
     "is_begun",
     "reached",
+    "refuse_strangers",
 ]

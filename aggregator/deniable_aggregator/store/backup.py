@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from deniable_aggregator.store.embedded import EmbeddedStore, reached
+from deniable_aggregator.store.embedded import EmbeddedStore, reached, require_begun
 from deniable_aggregator.store.errors import StoreError
 from deniable_aggregator.store.store import Store
 
@@ -42,6 +42,7 @@ async def back_up(data: Path, copy: Path) -> Backup:
     """Copy the store of a directory into another one, which is not there; a StoreError where that can not be."""
     if await asyncio.to_thread(os.path.lexists, copy):
         raise StoreError(f"{copy} is there already: name a directory that is not, such as one of today")
+    await asyncio.to_thread(require_begun, data)
     beside = copy.with_name(f"{copy.name}.{os.getpid()}.part")
     try:
         with _alone(data):

@@ -30,7 +30,7 @@ from urllib.parse import quote
 from deniable_aggregator.store.errors import DataDirectoryInUse, EmbeddedStoreFailed, StoreError
 from deniable_aggregator.store.store import Store
 
-__all__ = ["EmbeddedStore", "is_begun", "reached", "server_program"]
+__all__ = ["EmbeddedStore", "is_begun", "reached", "refuse_strangers", "require_begun", "server_program"]
 
 _LOG = logging.getLogger(__name__)
 _PARENTED = Path(__file__).with_name("parented.py")
@@ -68,6 +68,10 @@ _WRITTEN = "valkey.conf"
 """Where they are, in the server's directory."""
 _LOCK = "lock"
 """The file that the owner of the directory holds."""
+_OURS = {_LOCK, _WRITTEN, "appendonlydir", "backup.lock", "board", "dump.rdb", "valkey.log", "valkey.sock"}
+_OF_A_DISK = "lost+found"
+_NAMED = 3
+"""Files that are named where there may be thousands."""
 
 
 class EmbeddedStore:
@@ -99,6 +103,7 @@ class EmbeddedStore:
     async def start(self) -> None:
         """Own the data directory, start the server and wait until it answers."""
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_strangers(self.data_dir)
         try:
             if not (self.data_dir / _LOCK).exists():
                 _refuse_anothers(self.data_dir)
@@ -133,13 +138,20 @@ class EmbeddedStore:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if asyncio.get_running_loop().time() > deadline:
+                    who = _owner(lock)
                     os.close(lock)
-                    raise DataDirectoryInUse(f"{self.data_dir} belongs to another running aggregator") from None
+                    raise DataDirectoryInUse(
+                        f"{self.data_dir} belongs to another running aggregator{who}: end it, or name another "
+                        "directory by --data"
+                    ) from None
                 await asyncio.sleep(_POLL_SECONDS)
             except BaseException:
                 os.close(lock)
                 raise
             else:
+                with contextlib.suppress(OSError):  # a full disk keeps nobody from reading what there is
+                    os.ftruncate(lock, 0)
+                    os.pwrite(lock, str(os.getpid()).encode(), 0)
                 return lock
 
     def _socket(self) -> Path:
@@ -228,6 +240,18 @@ class EmbeddedStore:
         await asyncio.gather(*pending, return_exceptions=True)
 
 
+def _owner(lock: int) -> str:
+    """Which process has written itself into the lock, if it runs, and on this machine."""
+    try:
+        number = int(os.pread(lock, 20, 0))
+        os.kill(number, 0)
+    except PermissionError:  # it runs, for somebody else
+        pass
+    except (OSError, ValueError, OverflowError):
+        return ""
+    return "" if number == os.getpid() else f" (process {number})"  # in another container a number is somebody else's
+
+
 def _refuse_anothers(data_dir: Path) -> None:
     """Root may write into anybody's directory, and its owner could not read what root has left there."""
     owner = data_dir.stat().st_uid
@@ -240,19 +264,41 @@ def _refuse_anothers(data_dir: Path) -> None:
     raise EmbeddedStoreFailed(f"{data_dir} belongs to {name}, and this is root: run it as its owner (sudo -u {name})")
 
 
+def refuse_strangers(data_dir: Path) -> None:
+    """No store is begun among files that are not an aggregator's: an EmbeddedStoreFailed names some of them."""
+    if is_begun(data_dir) or not data_dir.is_dir():
+        return
+    strange = sorted(
+        each.name
+        for each in data_dir.iterdir()
+        if each.name not in _OURS and each.name != _OF_A_DISK and not each.name.startswith((".", "temp-"))
+    )
+    if strange:
+        named = ", ".join(strange[:_NAMED]) + (f" and {len(strange) - _NAMED} more" if len(strange) > _NAMED else "")
+        raise EmbeddedStoreFailed(
+            f"{data_dir} has files that are no aggregator's ({named}), and a store is begun in a directory that is "
+            f"empty or not there yet, such as --data {data_dir / 'deniable-data'}"
+        )
+
+
 def is_begun(data_dir: Path) -> bool:
     """Whether an aggregator has begun a store in a directory, which may have been made before it."""
     return (data_dir / _WRITTEN).exists()
+
+
+def require_begun(data_dir: Path) -> None:
+    """An EmbeddedStoreFailed where no aggregator has begun a store there."""
+    if not is_begun(data_dir):
+        raise EmbeddedStoreFailed(
+            f"{data_dir} is no aggregator's: --data names the directory that `deniable serve` was given"
+        )
 
 
 @contextlib.asynccontextmanager
 async def reached(data_dir: Path) -> AsyncIterator[str]:
     """Where a Store finds the server of a data directory: the one that an aggregator runs there, or one that is
     started for as long as this takes."""
-    if not is_begun(data_dir):
-        raise EmbeddedStoreFailed(
-            f"{data_dir} is no aggregator's: --data names the directory that `deniable serve` was given"
-        )
+    require_begun(data_dir)
     embedded = EmbeddedStore(data_dir, patience=0)
     try:
         await embedded.start()

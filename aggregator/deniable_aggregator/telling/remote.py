@@ -13,6 +13,7 @@ import grpc
 from deniable import Credentials
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable.v1 import estimate_service_pb2_grpc
+from deniable.wire.outcome import speaks_http1
 from deniable_aggregator.telling.asking import (
     Before,
     CompareOptions,
@@ -229,6 +230,11 @@ class Reader:
 
     def _words(self, error: Any) -> str:
         if error.code() is grpc.StatusCode.UNAVAILABLE:
+            if speaks_http1(str(error.details())):
+                return (
+                    f"{self._endpoint}: speaks HTTP/1.1, as a page does: questions go to the port of `deniable serve "
+                    "--listen` (8470 unless said), and not to that of --http (8471)"
+                )
             return f"{self._endpoint}: {error.details()}; is the aggregator running there? (deniable serve)"
         return f"{self._endpoint}: {error.details()}"
 

@@ -3,6 +3,6 @@
 Nothing of a device: `spans.py` says why. Whatever room does such a thing may know of this one, which knows of none.
 """
 
-from deniable_aggregator.tracing.spans import EXTRA, PATIENCE_SECONDS, Span, begin, can, end, note, resource, span
+from deniable_aggregator.tracing.spans import INSTALL, PATIENCE_SECONDS, Span, begin, can, end, note, resource, span
 
-__all__ = ["EXTRA", "PATIENCE_SECONDS", "Span", "begin", "can", "end", "note", "resource", "span"]
+__all__ = ["INSTALL", "PATIENCE_SECONDS", "Span", "begin", "can", "end", "note", "resource", "span"]

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
 
-__all__ = ["EXTRA", "PATIENCE_SECONDS", "Span", "begin", "can", "end", "note", "resource", "span"]
+__all__ = ["INSTALL", "PATIENCE_SECONDS", "Span", "begin", "can", "end", "note", "resource", "span"]
 
-EXTRA = "deniable-aggregator[tracing]"
-"""What has to be installed."""
+INSTALL = "pip install 'deniable-aggregator[tracing]' ('./aggregator[tracing]' in a clone)"
+"""What it takes."""
 PATIENCE_SECONDS = 2.0
 """For a collector to take something. What it does not take is dropped: whoever serves does not wait for it."""
 _STEP = 10_000_000

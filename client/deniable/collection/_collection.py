@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 
+from deniable._paths import why
 from deniable._section import nearest
 from deniable.collection._files import Files
 from deniable.collection._metric import Budget, Column, Metric
@@ -150,7 +151,7 @@ def text_of(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CollectionError([Problem(str(path), "", f"can not be read: {error}")]) from error
+        raise CollectionError([Problem(str(path), "", f"can not be read: {why(error)}")]) from error
 
 
 def _decimal(text: str) -> Decimal:

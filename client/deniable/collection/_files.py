@@ -17,6 +17,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from deniable._paths import why
 from deniable._section import File, a_text
 
 __all__ = ["MOST_BYTES", "Files", "Stamp", "a_content", "a_path", "stamp_of"]
@@ -60,7 +61,7 @@ class Files:
                 raise ValueError(f"{name!r} leads out of the directory of the collection")
             content, self.stamps[path] = _read(found, name)
         except (OSError, RuntimeError) as error:  # links that lead to themselves are the latter
-            raise ValueError(f"{name!r} can not be read: {error}") from error
+            raise ValueError(f"{name!r} can not be read: {why(error)}") from error
         self.texts[name] = _decoded(content, name)
         return File(str(path), self.texts[name])
 

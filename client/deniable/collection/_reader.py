@@ -220,7 +220,7 @@ class _Reader:
         kind = kind_class.read(section)
         if kind:
             self._kinds[name] = kind
-        section.finish()
+        section.finish(lambda key: _of_others(key, kind_class))
         if kind and reduce and (why := kind.unfit(reduce)):
             section.wrong("reduce", why)
         epsilon = kind.cost if kind and not epsilon else epsilon
@@ -267,6 +267,17 @@ class _Reader:
                 "raise it, lower an epsilon or ask less",
             )
         return Budget(epoch, lifetime, epoch_delta, lifetime_delta)
+
+
+def _of_others(key: str, own: type[Kind]) -> str:
+    """That a key is one of other kinds; empty where it is of none."""
+    found = []
+    for kind in KINDS.values():
+        nothing = Section("", "", {}, [], Beside(lambda _: None, lambda _: None))
+        kind.read(nothing)
+        if nothing.knows(key):
+            found.append(kind.name)
+    return f"it is a key of {', '.join(found)}, and this is a {own.name}; " if found else ""
 
 
 def _remembered(

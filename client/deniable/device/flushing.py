@@ -30,6 +30,11 @@ class Verdict(NamedTuple):
     missing: list[str]
     """What else is missing, by the words of the health counts, or why it may be."""
 
+    def told(self, *more: str) -> str:
+        """In a line, with what else is known of why."""
+        why = [each for each in (*more, *self.refused) if each]
+        return f"flush: not all that was recorded is stored: {'; '.join(why or self.missing)}"
+
 
 class Flushes:
     """What the flushes of one client know of each other."""

@@ -30,6 +30,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from deniable._paths import why
 from deniable.device import schema, statefile
 from deniable.errors import StateError
 
@@ -300,7 +301,7 @@ def reading(path: str | Path) -> Iterator[sqlite3.Connection]:
     except statefile.StrangerError as error:
         raise StateError(f"{path}: can not be read as a state file: {error.what}") from error
     except (sqlite3.Error, OSError) as error:
-        raise StateError(f"{path}: can not be read as a state file: {error}") from error
+        raise StateError(f"{path}: can not be read as a state file: {why(error)}") from error
 
 
 def get(connection: sqlite3.Connection, key: str) -> Any:

@@ -17,7 +17,7 @@ from deniable.wire.protobuf import fields, tag_of
 if TYPE_CHECKING:
     import grpc
 
-__all__ = ["LONG_WAIT", "NOT_TAKEN", "UNREACHABLE", "Outcome", "backoff", "refusal"]
+__all__ = ["LONG_WAIT", "NOT_TAKEN", "UNREACHABLE", "Outcome", "backoff", "refusal", "speaks_http1"]
 
 LONG_WAIT = 3600.0
 """Before a refusal that only people can mend (credentials, an unknown collection) is tried again."""
@@ -78,6 +78,12 @@ UNREACHABLE = Outcome(
     "itself",
 )
 NOT_TAKEN = Outcome(True, "not taken")
+_OLDER = ("http1.x server", "missing selected ALPN property")
+"""How gRPC says that what answers speaks HTTP/1.1 and nothing newer, in the clear and by TLS."""
+_OF_A_PAGE = (
+    "what answers there speaks HTTP/1.1, as an aggregator's page does: devices send to the port of "
+    "`deniable serve --listen` (8470 unless said), and not to that of --http (8471)"
+)
 
 
 def backoff(failures: int, asked: float | None, longest: float) -> float:
@@ -99,10 +105,16 @@ def refusal(call: grpc.Call) -> Outcome:
         unstored = code not in _MADE_UP or _DETAILS in dict(call.trailing_metadata() or ())
         return replace(known, retry_after=asked or None, unstored=unstored) if known.keep else known
     if code == "UNAVAILABLE" and str(call.details()).startswith(_NOT_CONNECTED):
-        return replace(UNREACHABLE, unstored=True)
+        told = replace(UNREACHABLE, unstored=True)
+        return replace(told, advice=_OF_A_PAGE, meanwhile="") if speaks_http1(str(call.details())) else told
     return replace(
         UNREACHABLE if code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"} else NOT_TAKEN, retry_after=_asked(call)
     )
+
+
+def speaks_http1(details: str) -> bool:
+    """Whether a call failed since what answers there is no gRPC server, but maybe a page."""
+    return any(words in details for words in _OLDER)
 
 
 def _asked(call: grpc.Call) -> float | None:

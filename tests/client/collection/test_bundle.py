@@ -197,7 +197,7 @@ def test_what_is_no_file_is_refused(file: Path) -> None:
     """Nothing, a directory, and a pipe, which nobody waits for."""
     place = file.parent / "data/places.csv"
     place.unlink()
-    assert "No such file" in problems(file)[0].what
+    assert "there is nothing of that name in" in problems(file)[0].what
     place.mkdir()
     assert "'data/places.csv'" in problems(file)[0].what
     place.rmdir()

@@ -74,7 +74,8 @@ MISTAKES = {  # where; the text that is replaced and what by; the key that is na
         ("epsilon = 2.0", "epsilon = 2.0\nmemoize = 1", "memoize", "must be true or false, not 1"),
     ],
     "metrics.browser": [
-        ('epsilon = "ln 3"', 'epsilon = "ln 3"\nstep = 1', "step", "unknown key; known: description, epsilon"),
+        ('epsilon = "ln 3"', 'epsilon = "ln 3"\nstep = 1', "step",
+         "it is a key of number, and this is a category; known: description, epsilon"),
         ('values = ["chrome", "edge", "firefox"]\n', "", "values", "missing"),
         ('"edge", "firefox"', '"firefox", "firefox"', "values", "has 'firefox' twice"),
         ('["chrome", "edge", "firefox"]', '["chrome"]', "values", "a list of 2 to 65536 texts, not 1 of them"),
