@@ -29,7 +29,7 @@ from deniable.randomness import WORD
 from deniable_aggregator.planning import twins
 from deniable_aggregator.planning.simulate import encodings
 
-__all__ = ["adds_of", "cells_of", "drawn", "endless", "payloads_of", "row_of"]
+__all__ = ["adds_of", "cells_of", "drawn", "endless", "listed", "payloads_of", "row_of"]
 
 _LISTED = 1 << 13
 """So many payloads are drawn as one multinomial vector."""
@@ -51,15 +51,9 @@ def drawn(case: Case, reports: int, samples: int, generator: np.random.Generator
 def endless(case: Case, reports: int, generator: np.random.Generator) -> Iterator[list[_Ints]]:
     """The counters of the metric's columns, sample by sample."""
     mechanisms = [column.mechanism for column in case.metric.columns]
-    cells = cells_of(case)
     if any(isinstance(mechanism.shape, Integers | Codeword) for mechanism in mechanisms):
-        yield from _vectors(mechanisms[0], cells, reports, generator)
-    chances, adding = [], []
-    for place, mechanism in enumerate(mechanisms):
-        payloads = payloads_of(mechanism)
-        own = [(chosen, chance) for (column, chosen), chance in cells.items() if column == place]
-        chances.append(sum((chance * row_of(mechanism, chosen) for chosen, chance in own), np.zeros(len(payloads))))
-        adding.append(adds_of(mechanism, payloads))
+        yield from _vectors(mechanisms[0], cells_of(case), reports, generator)
+    chances, adding = listed(case)
     ends = np.cumsum([len(own) for own in chances])[:-1]
     every = np.concatenate(chances)
     at_once = min(max(1, _HELD // len(every)), _AT_ONCE)
@@ -67,6 +61,19 @@ def endless(case: Case, reports: int, generator: np.random.Generator) -> Iterato
         drawn = generator.multinomial(reports, every / every.sum(), size=at_once)
         columns = [own @ adds for own, adds in zip(np.split(drawn, ends, axis=1), adding, strict=True)]
         yield from map(list, zip(*columns, strict=True))
+
+
+def listed(case: Case) -> tuple[list[_Floats], list[_Ints]]:
+    """For each column the chances of its payloads, and what each of them adds to its counters."""
+    cells, chances, adding = cells_of(case), [], []
+    for place, column in enumerate(case.metric.columns):
+        payloads = payloads_of(column.mechanism)
+        own = [(chosen, chance) for (where, chosen), chance in cells.items() if where == place]
+        chances.append(
+            sum((chance * row_of(column.mechanism, chosen) for chosen, chance in own), np.zeros(len(payloads)))
+        )
+        adding.append(adds_of(column.mechanism, payloads))
+    return chances, adding
 
 
 def cells_of(case: Case) -> dict[tuple[int, int], float]:

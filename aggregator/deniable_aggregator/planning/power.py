@@ -1,8 +1,9 @@
 """The least change that is seen: between two answers of so many devices each, at 5%, in eight of ten cases.
 
 words:
-  side     one of the two answers, as `deniable compare` has it; drawn a few times, since its reaches vary little
-  reach    how far a difference has to lie from none so that its 95% interval leaves none out
+  side     one of the two answers, as `deniable compare` has it; drawn some times, more often of few devices
+  reach    how far a difference has to lie from none so that its 95% interval leaves none out: of a change upwards it
+           is made of how far the side before goes up and the one after down
   seen     the change at which the interval leaves none out in 80 of 100 cases
   apart    with other devices on each side, and that said; else nothing is known of the devices: reaches are longer
 
@@ -43,7 +44,9 @@ __all__ = ["POWER", "Seen", "seen"]
 POWER = 0.8
 """How often a change is seen that is called seen."""
 _CONFIDENCE = 0.95
-_DRAWN, _ROUNDS = 8, 30
+_DRAWN, _MORE, _REPORTS, _FEW = 8, 32, 32_000, 100_000
+"""So many answers are drawn, and more of few devices: of so many reports together, where counters are few."""
+_ROUNDS = 30
 _TRIED = 64
 """So many values are tried at the most."""
 _WHOLE, _NEAR = 200_000, 1e-4
@@ -69,10 +72,18 @@ class _Reaches(NamedTuple):
 
     error: float
     """Of its error."""
-    whole: float
-    """Of its reach."""
-    values: float
-    """Of the reach that is of the devices' values."""
+    down: float
+    """Of its reach,"""
+    up: float
+    """and upwards."""
+    values_down: float
+    """Of the reach that is of the devices' values,"""
+    values_up: float
+    """and upwards."""
+
+    def turned(self) -> _Reaches:
+        """Seen from the other end."""
+        return _Reaches(self.error, self.up, self.down, self.values_up, self.values_down)
 
 
 def seen(metric: Metric, devices: int, fleet: Fleet | None = None) -> dict[RowId, Seen]:
@@ -81,10 +92,9 @@ def seen(metric: Metric, devices: int, fleet: Fleet | None = None) -> dict[RowId
     generator, devices = np.random.default_rng(devices), max(round(devices * metric.sample), 1)
     drawn = fleet or evenly(metric)
     many = min(devices, MOST_VECTORS if isinstance(metric.kind, Vector) else MOST)
-    every = [_reaches(metric, drawn, many, generator) for _ in range(_DRAWN)]
-    rows = [where for where in every[0] if all(where in each for each in every)]
     part = many / devices
-    found = {where: _mean([each[where] for each in every], part) for where in rows}
+    often = min(max(_REPORTS // many, _DRAWN), _MORE if _quick(metric) else _DRAWN)
+    found = _reaches(metric, drawn, many, generator, often, part)
     counted = _counted_by(metric)
     if counted is None:
         moved = _Moved.of(metric, drawn, many, generator)
@@ -94,9 +104,15 @@ def seen(metric: Metric, devices: int, fleet: Fleet | None = None) -> dict[RowId
     told = {}
     for where, own in found.items():
         in_ranges = _Reaches(*(square / (end - start) ** 2 for square in own))
-        changes = _counted(asked, (known[where] - start) / (end - start), in_ranges)
+        share = (known[where] - start) / (end - start)
+        changes = _counted(asked, share, in_ranges if share <= 0.5 else in_ranges.turned())
         told[where] = Seen(*((end - start) * change for change in changes))
     return told
+
+
+def _quick(metric: Metric) -> bool:
+    """Whether its answers take milliseconds: those of texts, whose words are looked for, take a second."""
+    return sum(column.shape.counters for column in metric.columns) <= _FEW
 
 
 def _counted_by(metric: Metric) -> Frequencies | None:
@@ -115,17 +131,22 @@ def _ends(metric: Metric) -> tuple[float, float]:
     return metric.kind.ends if isinstance(metric.kind, Quantity) else (0.0, 1.0)
 
 
-def _reaches(metric: Metric, fleet: Fleet, many: int, generator: np.random.Generator) -> dict[RowId, _Reaches]:
-    """From one answer that is drawn."""
-    return dict(_rows(side(metric, [simulate(metric, fleet(many, generator), generator)], _CONFIDENCE)))
+def _reaches(
+    metric: Metric, fleet: Fleet, many: int, generator: np.random.Generator, often: int, part: float = 1.0
+) -> dict[RowId, _Reaches]:
+    """Of the rows that each of so many answers has; as of as many devices as there are."""
+    drawn = (simulate(metric, fleet(many, generator), generator) for _ in range(often))
+    every = [dict(_rows(side(metric, [each], _CONFIDENCE))) for each in drawn]
+    rows = [where for where in every[0] if all(where in each for each in every)]
+    return {where: _mean([each[where] for each in every], part) for where in rows}
 
 
 def _rows(own: Side) -> Iterator[tuple[RowId, _Reaches]]:
     found = own.estimate
     for place, (where, heading, row) in enumerate(zip(found.ids, found.headings, found.rows, strict=True)):
-        whole, values = float(own.whole[:, place].mean()), float(own.values[:, place].mean())
-        if not heading.chance and heading.measure is not Measure.TOTAL and math.isfinite(whole + row.std_error):
-            yield where, _Reaches(row.std_error**2, whole, values)
+        reaches = _Reaches(row.std_error**2, *own.whole[:, place].tolist(), *own.values[:, place].tolist())
+        if not heading.chance and heading.measure is not Measure.TOTAL and math.isfinite(sum(reaches)):
+            yield where, reaches
 
 
 def _mean(every: list[_Reaches], part: float) -> _Reaches:
@@ -136,7 +157,8 @@ def _mean(every: list[_Reaches], part: float) -> _Reaches:
 def _alike(own: _Reaches) -> Seen:
     """Of two sides that are as uncertain."""
     noise = NormalDist().inv_cdf(POWER) * math.sqrt(2 * own.error)
-    return Seen(*(math.sqrt(2 * own.whole + more) + noise for more in (2 * own.values, 0.0)))
+    both = 2 * math.sqrt(own.values_up * own.values_down)
+    return Seen(*(math.sqrt(own.up + own.down + more) + noise for more in (both, 0.0)))
 
 
 class _Moved(NamedTuple):
@@ -146,8 +168,8 @@ class _Moved(NamedTuple):
     """How often each value occurs."""
     own: dict[RowId, _Floats]
     """What each row would be in truth if all devices had a value, for each of them,"""
-    errors: dict[RowId, _Floats]
-    """and the square of its error then."""
+    errors: dict[RowId, dict[int, float]]
+    """and the square of its error then, for those that move it farthest."""
     devices: int
 
     @classmethod
@@ -157,26 +179,35 @@ class _Moved(NamedTuple):
             return None
         values = [metric.kind.check(value) for value in fleet.values]
         truths = [truth(metric, [value]) for value in values]
-        every = [_reaches(metric, Shares.of([value], [1.0]), devices, generator) for value in fleet.values]
-        rows = [where for where in truths[0] if all(where in told for told in (*truths, *every))]
+        rows = [where for where in truths[0] if all(where in told for told in truths)]
         own = {where: np.array([told[where] for told in truths]) for where in rows}
-        errors = {where: np.array([told[where].error for told in every]) for where in rows}
         whole = truth(metric, Shares(values, fleet.chances).exactly(_WHOLE))
         means = {
-            where
-            for where in rows
-            if abs(float(own[where] @ fleet.chances) - whole[where]) < _NEAR * np.ptp(own[where])
+            where: {int(np.argmin(each)), int(np.argmax(each))}
+            for where, each in own.items()
+            if abs(float(each @ fleet.chances) - whole[where]) < _NEAR * np.ptp(each)
         }
-        return cls(np.array(fleet.chances), {where: own[where] for where in means}, errors, devices)
+        often = _DRAWN if _quick(metric) else 1
+        told = {
+            place: _reaches(metric, Shares.of([fleet.values[place]], [1.0]), devices, generator, often)
+            for place in sorted(set().union(*means.values()))
+        }
+        errors = {
+            where: {place: told[place][where].error for place in ends}
+            for where, ends in means.items()
+            if all(where in told[place] for place in ends)
+        }
+        return cls(np.array(fleet.chances), own, errors, devices)
 
     def seen(self, where: RowId, own: _Reaches, part: float) -> Seen | None:
         """The change of a row that is a mean over devices, towards the middle; None of another one."""
-        if where not in self.own:
+        if where not in self.errors:
             return None
         values, squares = self.own[where], np.square(self.own[where])
         mean = float(self.chances @ values)
         place = int(np.argmax(values)) if mean <= (values.min() + values.max()) / 2 else int(np.argmin(values))
-        far, end, devices = abs(values[place] - mean), part * float(self.errors[where][place]), self.devices / part
+        far, end, devices = abs(values[place] - mean), part * self.errors[where][place], self.devices / part
+        own = own if values[place] > mean else own.turned()
 
         def after(change: float) -> tuple[float, float]:
             """How many times as large squares are then, of the error and of what is of the devices' values."""
@@ -193,36 +224,36 @@ class _Moved(NamedTuple):
             change = 0.0
             for _ in range(_ROUNDS):
                 times, vary = after(change)
-                more = 0.0 if known else 2 * math.sqrt(own.values * min(own.values * vary, own.whole * times))
-                change = math.sqrt(own.whole * (1 + times) + more) + normal * math.sqrt(own.error * (1 + times))
+                values_after = min(own.values_down * vary, own.down * times)
+                more = 0.0 if known else 2 * math.sqrt(own.values_up * values_after)
+                change = math.sqrt(own.up + own.down * times + more) + normal * math.sqrt(own.error * (1 + times))
             changes.append(change)
         return Seen(*changes)
 
 
 def _counted(found: Frequencies, share: float, own: _Reaches) -> Seen:
-    """Of a share, towards the middle: the one after is as uncertain as it is then. The change that was found says
-    what it is next; as the error changes by little, that settles."""
-    z, normal = quantile(_CONFIDENCE), NormalDist().inv_cdf(POWER)
+    """Of a share, towards the middle, where its reaches go up: the one after is as uncertain as it is then. The
+    change that was found says what it is next; as the error changes by little, that settles."""
+    z, normal, sign = quantile(_CONFIDENCE), NormalDist().inv_cdf(POWER), 1 if share <= 0.5 else -1
 
     def error(other: float) -> float:
         counted = found.reports * (found.q + min(max(other, 0.0), 1.0) * (found.p - found.q))
         asked = replace(found, supports=np.array([round(counted)]))
         return float(asked.std_errors(Target.POPULATION)[0]) ** 2
 
+    def vary(other: float, square: float) -> float:
+        """How much values vary at the most: at the nearest to the middle of what is believed."""
+        most = min(max(0.5, other - z * math.sqrt(square)), other + z * math.sqrt(square))
+        return max(most * (1 - most), _LEAST)
+
     before, changes = error(share), []
     for known in (False, True):
         change = 0.0
         for _ in range(_ROUNDS):
-            after = error(share + change if share <= 0.5 else share - change)
-            # Values vary by f (1 - f) / n: towards the middle by more, and never by more than all of the error.
-            more = 0.0 if known else 2 * math.sqrt(own.values * min(_values(share, change, own), z**2 * after))
+            other = min(max(share + sign * change, 0.0), 1.0)
+            after = error(other)
+            values_after = min(own.values_down * vary(other, after) / vary(share, before), z**2 * after)
+            more = 0.0 if known else 2 * math.sqrt(own.values_up * values_after)
             change = math.sqrt(z**2 * (before + after) + more) + normal * math.sqrt(before + after)
         changes.append(change)
     return Seen(*changes)
-
-
-def _values(share: float, change: float, own: _Reaches) -> float:
-    """The part of the devices' values after a change."""
-    other = min(share + change, 1.0) if share <= 0.5 else max(share - change, 0.0)
-    varies = share * (1 - share)
-    return own.values * other * (1 - other) / varies if varies else own.values
