@@ -78,7 +78,7 @@ def test_what_flags_cost_is_given_once() -> None:
         'one: per_flag_epsilon goes with mechanism = "bitwise_response"'
     ]
     assert refused("boolean", "per_flag_epsilon = 0.5\nepsilon = 1.0") == [
-        "one.per_flag_epsilon: unknown key; did you mean 'epsilon'?"
+        "one.per_flag_epsilon: unknown key; it is a key of flags, and this is a boolean; did you mean 'epsilon'?"
     ]
 
 
