@@ -93,7 +93,8 @@ def best(
 def main() -> None:
     """Print the tables."""
     one = Epsilon.of(1)
-    print("| buckets | curve, epsilon 0.5 | 1 | 2 | 4 | range at 1 | least range at 1 |\n|---|---|---|---|---|---|---|")
+    print("| buckets | curve, epsilon 0.5 | 1 | 2 | 4 | range at 1 | least range at 1 |")
+    print("|---|---|---|---|---|---|---|")
     for buckets in BUCKETS:
         own = [errors(*asked(buckets, Epsilon.of(Fraction(epsilon)))) for epsilon in EPSILONS]
         tree, columns, shares = asked(buckets, one)
