@@ -33,7 +33,7 @@ SEED ?= 1
 TARGET ?= batches
 GUIDED ?= 100000
 CHANGED ?= 0
-JOBS ?= 3
+JOBS ?= 4
 # What waits for nothing is done by as many processes as there are processors: each further one imports all anew.
 QUICK_JOBS ?= 2
 SLOW := $(addprefix client/,test_client test_client_file test_client_sending test_testing device/test_consent) \

@@ -23,9 +23,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
     ("name", "devices", "pairs"),
     [
         ("boolean", 1_000, 200),
-        ("category of 16", 1_000, 300),
         ("count of events", 1_000, 300),
-        ("number", 1_000, 300),
         ("flags by bitwise_response, renewed", 100_000, 200),
         ("tree of 5", 1_000, 300),
     ],

@@ -13,11 +13,11 @@ import math
 import re
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,9 @@ _FORMULA = re.compile(r"[=\uff1d]|[-+@\uff0b\uff0d\uff20].*[(|!]", re.DOTALL)
 _NUMBERED = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 
 
+_Made = TypeVar("_Made")
+
+
 class TextRoom(Room):
     """The words that are found, how many devices have one of them, how many are too long, and those asked for."""
 
@@ -77,7 +80,8 @@ class TextRoom(Room):
     searching = 50_000_000
 
     def __init__(self) -> None:
-        self._remembered: OrderedDict[bytes, tuple[Found, ...]] = OrderedDict()
+        self._words: _Remembered[tuple[Found, ...]] = _Remembered()
+        self._sums: _Remembered[Cells] = _Remembered()
 
     def headings(self, metric: Metric) -> tuple[Heading, ...]:  # noqa: ARG002
         """All are shares of devices."""
@@ -85,7 +89,7 @@ class TextRoom(Room):
 
     def answer(self, metric: Metric, counters: Counters, confidence: float, target: Target) -> Estimate:
         """With the words that are found, the most frequent first."""
-        cells = _cells(metric, counters)
+        cells = self._cells(metric, counters)
         found = _estimate(metric, Listed(cells, self._found(metric, cells)), {FOUND: [_ANY]}, confidence, target)
         words, *others = found.series
         return replace(found, series=(replace(words, rows=tuple(sorted(words.rows, key=by_size))), *others))
@@ -100,7 +104,7 @@ class TextRoom(Room):
 
     def again(self, metric: Metric, keys: Keys, counters: Counters, confidence: float, target: Target) -> Estimate:
         """With the words that were found elsewhere, in their order, and some that are asked for."""
-        kind, cells = _kind(metric), _cells(metric, counters)
+        kind, cells = _kind(metric), self._cells(metric, counters)
         words = {read(key): kind.imprint(kind.word(read(key))) for key in keys.get(SHARES, ())}
         found = found_of({word: code for word, code in words.items() if code})
         told = {each.cells for each in found}
@@ -132,7 +136,7 @@ class TextRoom(Room):
         self, metric: Metric, counters: Counters, pooled: Estimate, spread: Sequence[float]
     ) -> NDArray[np.float64]:
         """What of the variance of each row is of what devices keep: their words, whatever groups they draw."""
-        own = _cells(metric, counters).frequencies(_places(_kind(metric), pooled.ids))
+        own = self._cells(metric, counters).frequencies(_places(_kind(metric), pooled.ids))
         parts = own.shared(spread[0], pooled.confidence, pooled.target)
         for place, (where, row) in enumerate(pooled.by_id.items()):
             if where.series == FOUND:
@@ -145,7 +149,7 @@ class TextRoom(Room):
         """Words as they would have come out, with no devices where they would not have been found. Of words that have
         cells of a found one nothing is known. What is found together is of the same words. That fakes have had the
         search spell a frequent word otherwise is not seen: what is bounded is how often its cells are told."""
-        kind, cells = _kind(metric), _cells(metric, counters)
+        kind, cells = _kind(metric), self._cells(metric, counters)
         part = fakes / max(cells.all, 1)
         words = {read(key): kind.imprint(kind.word(read(key))) for key in found.keys.get(SHARES, ())}
         listed = Listed(cells, found_of({word: code for word, code in words.items() if code}))
@@ -174,16 +178,46 @@ class TextRoom(Room):
     def _found(self, metric: Metric, cells: Cells) -> tuple[Found, ...]:
         """The words that are found: remembered, as looking for them takes a second."""
         kind = _kind(metric)
-        state = hashlib.blake2b(cells.supports.tobytes(), digest_size=16)
-        state.update(repr((kind, cells.mechanism, cells.reports.tolist())).encode())
-        key = state.digest()
-        found = self._remembered.pop(key, None)
+        asked = repr((kind, cells.mechanism, cells.reports.tolist()))
+        return self._words.get(
+            _digest(asked, [cells.supports]),
+            lambda: tuple(discovered(cells, kind.code, kind.is_word)[:MOST_WORDS]),
+        )
+
+    def _cells(self, metric: Metric, counters: Counters) -> Cells:
+        """What reports say of all cells: remembered, as a comparison asks for it three times, of 300,000 counters."""
+        columns = metric.columns
+
+        def made() -> Cells:
+            every = [frequencies(column.mechanism, own) for column, own in zip(columns, counters, strict=True)]
+            return Cells.of(columns[0].mechanism, every)
+
+        return self._sums.get(_digest(repr([column.mechanism for column in columns]), counters), made)
+
+
+class _Remembered(Generic[_Made]):
+    """The latest few of what takes long to make."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[bytes, _Made] = OrderedDict()
+
+    def get(self, key: bytes, make: Callable[[], _Made]) -> _Made:
+        """What was made before of the same, or what is made now."""
+        found = self._made.pop(key, None)
         if found is None:
-            found = tuple(discovered(cells, kind.code, kind.is_word)[:MOST_WORDS])
-        self._remembered[key] = found
-        while len(self._remembered) > _REMEMBERED:
-            self._remembered.popitem(last=False)
+            found = make()
+        self._made[key] = found
+        while len(self._made) > _REMEMBERED:
+            self._made.popitem(last=False)
         return found
+
+
+def _digest(asked: str, counters: Counters) -> bytes:
+    """What is the same only of the same counters, that are asked the same."""
+    state = hashlib.blake2b(asked.encode(), digest_size=16)
+    for own in map(np.asarray, counters):  # of fewer reports than there are, counters are no whole numbers
+        state.update(own.dtype.str.encode() + own.tobytes())
+    return state.digest()
 
 
 def _estimate(metric: Metric, listed: Listed, keys: Keys, confidence: float, target: Target) -> Estimate:
@@ -257,11 +291,6 @@ def _least(kind: Text, cells: Cells, letters: int) -> float:
 
 def _listed(each: Sequence[Any]) -> str:
     return f"{', '.join(map(str, each[:-1]))} and {each[-1]}"
-
-
-def _cells(metric: Metric, counters: Counters) -> Cells:
-    every = [frequencies(column.mechanism, own) for column, own in zip(metric.columns, counters, strict=True)]
-    return Cells.of(metric.columns[0].mechanism, every)
 
 
 def _places(kind: Text, rows: Sequence[RowId]) -> NDArray[np.intp]:
