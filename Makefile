@@ -37,7 +37,8 @@ JOBS ?= 4
 # What waits for nothing is done by as many processes as there are processors: each further one imports all anew.
 QUICK_JOBS ?= 2
 SLOW := $(addprefix client/,test_client test_client_file test_client_sending test_testing device/test_consent) \
-  $(addprefix client/,device/test_transcript wire/test_upload) mechanisms/test_adding
+  $(addprefix client/,device/test_memo device/test_transcript wire/test_upload) $(addprefix mechanisms/test_,adding codewords) \
+  consistency/test_whole_numbers estimators/test_projective_geometry
 QUICK := $(addprefix tests/,client consistency estimators golden kinds mechanisms tools) \
   $(addprefix --ignore=tests/,$(addsuffix .py,$(SLOW)))
 TOOLS := chromium-headless-shell:chromium-headless-shell prometheus:prometheus promtool:prometheus redis-server:redis-server \
