@@ -197,14 +197,23 @@ def test_a_store_that_dies_under_a_stream(tmp_path: Path) -> None:
 
     async def forward() -> None:
         async with serving(tmp_path) as (server, client):
-            batches = [request((0, 1)) for _ in range(3000)]
-            waiting = asyncio.create_task(client.forward(batches))
-            await until(lambda: server.stats.accepted >= 200)
-            pid = store_of(server).pid
-            assert pid
-            os.kill(pid, signal.SIGKILL)
-            answers = await waiting
-            assert {answer.code for answer in answers} == {0, 14}
+            batches, store, back = [request((0, 1)) for _ in range(3000)], store_of(server), asyncio.Event()
+            spawn = store._spawn
+
+            async def spawned() -> asyncio.subprocess.Process:
+                await back.wait()
+                return await spawn()
+
+            async def killed(number: int) -> None:
+                if number == 200:
+                    await until(lambda: server.stats.accepted >= 200)
+                    assert store.pid
+                    os.kill(store.pid, signal.SIGKILL)
+
+            store._spawn = spawned  # type: ignore[method-assign]
+            answers = await client.forward(batches, before=killed)
+            assert [answer.code for answer in answers] == [0] * 200 + [14] * 2800
+            back.set()
             missing = [batch for batch, answer in zip(batches, answers, strict=True) if answer.code]
             while missing:
                 answers = await client.forward(missing)

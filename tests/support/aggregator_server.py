@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import struct
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,13 +172,21 @@ class Client:
         """A call of StreamReports."""
         return self._stream()
 
-    async def forward(self, batches: Sequence[SubmitReportsRequest], together: int = 1) -> list[OtherBatch]:
-        """What becomes of batches that are forwarded, so many in a message; nothing stands for stored now."""
+    async def forward(
+        self,
+        batches: Sequence[SubmitReportsRequest],
+        together: int = 1,
+        before: Callable[[int], Awaitable[None]] | None = None,
+    ) -> list[OtherBatch]:
+        """What becomes of batches that are forwarded, so many in a message; nothing stands for stored now. `before`
+        is waited for before a message of some number is sent."""
         call = self.stream()
         messages = [batches[start : start + together] for start in range(0, len(batches), together)]
 
         async def write() -> None:
             for sequence, own in enumerate(messages):
+                if before:
+                    await before(sequence)
                 await call.write(StreamReportsRequest(sequence=sequence, batches=own).SerializeToString())
             await call.done_writing()
 
