@@ -8,7 +8,7 @@ words:
   left       of the devices of a path's node, those before where a reading ends
 
 Fitted children add up to their parent, so that a subtree's sum of shares with weights is the share of its top times
-the product for each level: where `Fit` adds up the sums of every subtree, here it takes two small matrices multiplied,
+the product for each level: where `Fit` adds up the sums of every subtree, here it takes two small matrices,
 which are of the tree and of how many have reported. A distribution is regular whose buckets are a power of 2.
 """
 
