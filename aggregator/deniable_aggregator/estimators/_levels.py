@@ -261,8 +261,8 @@ class Fit:
         if not self.tree.regular:
             return None
         every = self._weight, self._pull, self._gain, self._known, self._whole
-        numbers = [np.array([float(own[0]) for own in each]) for each in every]
-        return Regular(self.tree.sizes, *numbers, self.before())
+        weight, pull, gain, known, whole = (np.array([float(own[0]) for own in each]) for each in every)
+        return Regular(self.tree.sizes, weight, pull, gain, known, whole, self.before())
 
     def _added(self, level: int, places: _Places, *, below: bool) -> tuple[_Floats, _Floats]:
         """The sums of each level's weights for a reading at each place, over all nodes and over those inside."""

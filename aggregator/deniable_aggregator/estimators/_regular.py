@@ -100,12 +100,14 @@ class Regular:
     def _spread(self, tops: _Floats) -> _Floats:
         """The sums of each level, from those at the tops of subtrees that begin at each."""
         products = self._products[:, : tops.shape[1]]
-        return np.matmul(products.swapaxes(1, 2), tops)
+        found: _Floats = np.matmul(products.swapaxes(1, 2), tops)
+        return found
 
     @cached_property
     def _children(self) -> _Places:
         sizes = np.array((1, *self.sizes))
-        return sizes[1:] // sizes[:-1]
+        children: _Places = sizes[1:] // sizes[:-1]
+        return children
 
     @cached_property
     def _products(self) -> _Floats:

@@ -68,7 +68,7 @@ def idle(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> tuple[_I
 def supports(counters: NDArray[Any], order: int, dimensions: int) -> NDArray[Any]:
     """For every point, how many reports support it; whole numbers of whole ones."""
     few = _first(order, dimensions)
-    supported = _hyperplanes(order, few) @ counters[: _points(order, few)]
+    supported: NDArray[Any] = _hyperplanes(order, few) @ counters[: _points(order, few)]
     for degree in range(few, dimensions):
         supported = _further(counters, supported, order, degree)
     return supported
