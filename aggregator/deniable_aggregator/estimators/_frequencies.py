@@ -41,7 +41,8 @@ expected the quadratic is too narrow without (79% at epsilon 6 and 100 reports; 
 
 @lru_cache(maxsize=1024)
 def chances(mechanism: Supporting) -> tuple[float, float]:
-    """A wrapper's p and q: through both steps, in rationals of hundreds of bits, once for all that is estimated."""
+    """A mechanism's p and q: of a wrapper through both steps, in rationals of hundreds of bits, once for all that is
+    estimated."""
     return float(mechanism.p), float(mechanism.q)
 
 
