@@ -6,15 +6,16 @@ words:
 
 Whoever lets calls in says who the caller is, for as long as the call lasts. It is asked where a collection is found:
 at one place for what is reported (`ingest/admission.py`), at one for what is read (`analysis/catalog.py`), so that no
-question can forget it.
+question can forget it. How much a caller may bring is asked where batches come in (`ingest/service.py`).
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
+from datetime import timedelta
 from typing import Protocol
 
-__all__ = ["CALLER", "READ", "REPORT", "Caller", "NotPermittedError", "Reader", "may", "named"]
+__all__ = ["CALLER", "READ", "REPORT", "Caller", "NotPermittedError", "Reader", "may", "named", "wait"]
 
 REPORT, READ = "report", "read"
 
@@ -24,6 +25,9 @@ class Caller(Protocol):
 
     def named(self, scope: str) -> frozenset[str] | None:
         """The names of the collections that it is let in for, as of now; None: all of them."""
+
+    def wait(self) -> timedelta | None:
+        """How long it has to wait before a batch of its is looked at; None: not at all, and this one is counted."""
 
 
 class Reader:
@@ -35,6 +39,10 @@ class Reader:
     def named(self, scope: str) -> frozenset[str] | None:
         """Those, and only to read."""
         return self._names if scope == READ else frozenset()
+
+    def wait(self) -> timedelta | None:
+        """It brings nothing."""
+        return None
 
 
 class NotPermittedError(Exception):
@@ -49,6 +57,12 @@ def named(scope: str) -> frozenset[str] | None:
     """The names of the collections that the caller is let in for; None: all of them."""
     caller = CALLER.get()
     return None if caller is None else caller.named(scope)
+
+
+def wait() -> timedelta | None:
+    """How long the caller has to wait before a batch of its is looked at; None: not at all, and it is counted."""
+    caller = CALLER.get()
+    return None if caller is None else caller.wait()
 
 
 def may(scope: str, collection: str) -> bool:

@@ -24,6 +24,7 @@ from deniable_aggregator.caller import READ, REPORT
 from deniable_aggregator.commands._command import Parser, UsageError, command
 
 if TYPE_CHECKING:
+    from deniable_aggregator.serving.rates import Rate
     from deniable_aggregator.serving.tokens import Grant
 
 __all__ = ["PREFIX", "add"]
@@ -38,7 +39,9 @@ _MOST_NOTE = 200
 def add(commands: Any) -> None:
     """Add `deniable token` to the commands, with what it does."""
     what = "who is let in: makes, lists and revokes tokens in a file that an aggregator may be reading"
-    parser = command(commands, "token", run, what, "new /etc/deniable/tokens --scope read --expires 90d > read.token")
+    parser = command(
+        commands, "token", run, what, "new tokens --scope report --rate 100/s --burst 500 > gateway.token"
+    )
     acts = parser.add_subparsers(metavar="ACT", required=True, dest="act")
     new = _act(acts, "new", "make a token, and write it to standard output, once; the file has its hash alone")
     new.add_argument("--scope", required=True, choices=(REPORT, READ), help="what it is good for")
@@ -48,6 +51,10 @@ def add(commands: Any) -> None:
     new.add_argument(
         "--expires", type=_expires, metavar="DAY", help="good for nothing from this day on, in UTC; or 90d from today"
     )
+    new.add_argument(
+        "--rate", metavar="N/s", help="with --scope report: so many batches a second (N/m, N/h), whoever has it (any)"
+    )
+    new.add_argument("--burst", metavar="N", help="with --rate: so many at once (what comes in ten seconds)")
     new.add_argument("--note", default="", type=_note, metavar="TEXT", help="what helps people, in a line")
     _act(acts, "list", "say what the tokens of a file are good for, and their ids")
     revoke = _act(acts, "revoke", "take a token out: within a second it is refused, and its streams end")
@@ -89,7 +96,7 @@ def _new(options: Any) -> None:
 
     token = PREFIX + secrets.token_hex(_BYTES)
     names = frozenset(options.collection) or None
-    grant = Grant(options.scope, names, options.expires, hashed(token), options.note)
+    grant = Grant(options.scope, names, options.expires, hashed(token), options.note, _rate(options))
     try:
         if grant_of(grant.line()) != grant:
             raise ValueError(grant.line())
@@ -104,6 +111,22 @@ def _new(options: Any) -> None:
         if remark := _unknown(name, options.file.resolve().parent):
             print(remark, file=sys.stderr)
     print(f"{_said(grant)}; this is the only time that it is shown", file=sys.stderr)
+
+
+def _rate(options: Any) -> Rate | None:
+    """What the token may bring."""
+    from deniable_aggregator.serving.rates import rate_of
+
+    if options.rate is None:
+        if options.burst is not None:
+            raise UsageError("--burst goes with --rate, of which it is a part: say --rate 100/s, too")
+        return None
+    if options.scope != REPORT:
+        raise UsageError("--rate goes with --scope report: it counts batches, and a token to read brings none")
+    try:
+        return rate_of(options.rate, options.burst)
+    except ValueError as error:
+        raise UsageError(f"--rate {error}" if options.burst is None else f"--rate and --burst: {error}") from error
 
 
 def _unknown(name: str, directory: Path) -> str:
@@ -145,7 +168,8 @@ def _said(grant: Grant) -> str:
     limits = "all collections" if grant.collections is None else ", ".join(sorted(grant.collections))
     expired = grant.expires is not None and grant.expires <= datetime.now(UTC).date()
     ends = f"expire{'d' if expired else 's'} {grant.expires}" if grant.expires else "does not expire"
-    said = f"{grant.sha256.hex()[:_ID_DIGITS]}  {grant.scope}  {limits}  {ends}"
+    rate = f"  {grant.rate}, {grant.rate.burst} at once" if grant.rate else ""
+    said = f"{grant.sha256.hex()[:_ID_DIGITS]}  {grant.scope}  {limits}{rate}  {ends}"
     return f"{said}  {grant.note}" if grant.note else said
 
 

@@ -11,6 +11,7 @@
 |                               |                     |                    | of ErrorInfo has its first one   |
 | too much is waiting           | RESOURCE_EXHAUSTED  | BUSY               | RetryInfo                        |
 | too many calls are open       | RESOURCE_EXHAUSTED  | TOO_MANY_CALLS     | RetryInfo                        |
+| more than the token may bring | RESOURCE_EXHAUSTED  | OVER_RATE          | RetryInfo                        |
 | the message does not come     | DEADLINE_EXCEEDED   | TOO_SLOW           | RetryInfo                        |
 | the store is away or full     | UNAVAILABLE         | STORE_UNAVAILABLE  | RetryInfo                        |
 | the aggregator is ending      | UNAVAILABLE         | DRAINING           | RetryInfo                        |
@@ -51,6 +52,7 @@ __all__ = [
     "epoch_too_new",
     "epoch_too_old",
     "malformed",
+    "over_rate",
 ]
 
 DOMAIN = "deniable"
@@ -136,6 +138,12 @@ def collection_retired(ends: int) -> Refusal:
     message = "this collection is retired: nothing of this epoch is taken, and nothing of a later one"
     metadata = (("first_epoch_not_taken", str(ends)),)
     return Refusal(StatusCode.OUT_OF_RANGE, "COLLECTION_RETIRED", message, (fault,), metadata=metadata)
+
+
+def over_rate(wait: timedelta) -> Refusal:
+    """The batch's token has brought as many as it may for now."""
+    message = "more batches come with this token than it may bring: this one is taken later"
+    return Refusal(StatusCode.RESOURCE_EXHAUSTED, "OVER_RATE", message, retry_after=wait)
 
 
 def _epoch(reason: str, message: str, accepted: range) -> Refusal:

@@ -21,12 +21,13 @@ from deniable.v1.report_service_pb2 import (
     SubmitReportsRequest,
     SubmitReportsResponse,
 )
+from deniable_aggregator.caller import wait
 from deniable_aggregator.ingest.admission import Admission
 from deniable_aggregator.ingest.batcher import Batcher, Ticket
 from deniable_aggregator.ingest.bounds import Bound
 from deniable_aggregator.ingest.ending import refuse
 from deniable_aggregator.ingest.flush import Outcome, Stored
-from deniable_aggregator.ingest.refusal import DRAINING, NOT_A_REQUEST, TOO_MANY_CALLS, Refusal, malformed
+from deniable_aggregator.ingest.refusal import DRAINING, NOT_A_REQUEST, TOO_MANY_CALLS, Refusal, malformed, over_rate
 from deniable_aggregator.ingest.stats import IngestStats
 
 __all__ = ["NAME", "ReportService"]
@@ -79,6 +80,18 @@ class ReportService:
 
     def take(self, request: SubmitReportsRequest) -> Ticket | Refusal:
         """Let a batch in, or not."""
+        return self._over_rate() or self._looked_at(request)
+
+    def _over_rate(self) -> Refusal | None:
+        """Why a batch is not even looked at: it is counted as one of its token's, whatever it turns out to be."""
+        if (later := wait()) is None:
+            return None
+        refusal = over_rate(later)
+        self._stats.refuse(refusal)
+        return refusal
+
+    def _looked_at(self, request: SubmitReportsRequest) -> Ticket | Refusal:
+        """Let a batch in that its token may bring, or not."""
         batch = self._door.admit(request)
         ticket = batch if isinstance(batch, Refusal) else self._batcher.submit(batch)
         if isinstance(ticket, Refusal):
@@ -86,14 +99,16 @@ class ReportService:
         return ticket
 
     def _taken(self, message: bytes) -> Ticket | Refusal:
-        """Let a batch in that has not been looked at, or not."""
+        """Let a batch in of which there are bytes alone, or not."""
+        if refusal := self._over_rate():
+            return refusal
         if self._door.bound.holds(message):
             try:
                 request = SubmitReportsRequest.FromString(message)
             except DecodeError:
                 refusal = NOT_A_REQUEST
             else:
-                return self.take(request)
+                return self._looked_at(request)
         else:
             refusal = self._door.too_large(message)
         self._stats.refuse(refusal)

@@ -4,7 +4,8 @@ A token of a device can be found by everybody who has the application: it keeps 
 person who means it. That is why it does not let anybody read.
 
 What a token is good for is asked when a call comes (its scope), where its collection is found (`caller.py`), and
-once a second for as long as it lasts: a stream or a watch ends within a second of its token's end.
+once a second for as long as it lasts: a stream or a watch ends within a second of its token's end. How much it may
+bring is asked before each batch is looked at.
 """
 
 from __future__ import annotations
@@ -102,9 +103,9 @@ class Access:
         except (OSError, ValueError):
             return False  # to listen will say so
 
-    def guards(self) -> tuple[grpc.aio.ServerInterceptor, ...]:
-        """What looks at every call: nothing, or what knows the tokens."""
-        return (_Guard(Tokens(self.tokens)),) if self.tokens else ()
+    def guards(self, workers: int = 1) -> tuple[grpc.aio.ServerInterceptor, ...]:
+        """What looks at every call: nothing, or what knows the tokens, in one of so many workers."""
+        return (_Guard(Tokens(self.tokens, workers)),) if self.tokens else ()
 
     def names(self) -> frozenset[str]:
         """The collections that tokens are good for, where they are named."""

@@ -131,6 +131,8 @@ class Settings:
     """The file in which processes that share a port add up what has happened; None: each has its own counts."""
     worker: int = 0
     """This process's number on the board."""
+    workers: int = 1
+    """How many processes take calls beside each other: each lets through its part of what a token may bring."""
     desk: Path | None = None
     """The socket of the process that answers questions; None: this process answers them."""
     worker_memory: int = 512 << 20
@@ -308,7 +310,7 @@ class Server:
         self._message_bytes = most_bytes(self._door.bound)
         conduct = Conduct(self._expel)
         self._calls = Calls(max(_UNREAD_BYTES // self._message_bytes, _LEAST_UNREAD), conduct)
-        guards = settings.access.guards()
+        guards = settings.access.guards(settings.workers)
         self._grpc = [self._listener(guards) for _ in range(settings.listeners)]
         for name in self._names:
             self._health.set(name, HealthCheckResponse.SERVING)

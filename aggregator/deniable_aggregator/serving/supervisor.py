@@ -210,6 +210,7 @@ class Supervisor:
             board=board,
             desk=room / "desk",
             reuse_port=True,
+            workers=self._number,
             listeners=_LISTENERS,
             folds=False,
         )

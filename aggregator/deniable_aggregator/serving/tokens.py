@@ -7,10 +7,11 @@ words:
 
     report 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 the editor, since 2.0
     report collections=editor 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752
+    report rate=100/s burst=500 expires=2027-03-01 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
     read collections=editor,words expires=2027-03-01 fd61a03af4f77d870fc21e05e7e80678095c92d808cfb3b5c279ee04c74aca13
 
 A scope, what limits it, the SHA-256 in hexadecimal digits, and whatever else helps people. Empty lines and lines that
-begin with # say nothing. `deniable token` writes them.
+begin with # say nothing. `deniable token` writes them. A rate is the token's, in whichever of its lines it stands.
 
 A plain hash is enough: salts and slow hashes are for what people choose, and nobody finds 256 random bits by trying.
 Nor does the time tell anything that a look-up takes: what is compared are hashes, whose beginning nobody can choose.
@@ -23,24 +24,26 @@ import logging
 import re
 import time
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from deniable._paths import why
 from deniable_aggregator.caller import READ, REPORT
 from deniable_aggregator.serving.certificates import content
+from deniable_aggregator.serving.rates import Meter, Rate, rate_of
 
 __all__ = ["Bearer", "Grant", "Tokens", "grant_of", "grants_of", "hashed", "lines_of"]
 
 _LOG = logging.getLogger(__name__)
 _NAME = r"[a-z][a-z0-9_]{0,62}"
 _LINE = re.compile(
-    rf"({REPORT}|{READ})(?:\s+collections=({_NAME}(?:,{_NAME})*))?(?:\s+expires=(\d{{4}}-\d\d-\d\d))?"
+    rf"({REPORT}|{READ})(?:\s+collections=({_NAME}(?:,{_NAME})*))?"
+    rf"(?:\s+rate=(\S+)(?:\s+burst=(\S+))?)?(?:\s+expires=(\d{{4}}-\d\d-\d\d))?"
     r"\s+([0-9a-fA-F]{64})(?:\s(.*))?",
     re.ASCII,
 )
-_LATE = re.compile(r"\b(?:collections|expires)=\S*")
+_LATE = re.compile(r"\b(?:collections|rate|burst|expires)=\S*")
 _MOST_NAMES = 100
 """Collections that a token names: they travel with its questions (`serving/desk.py`)."""
 _LOOK_SECONDS = 1.0
@@ -56,6 +59,8 @@ class Grant(NamedTuple):
     expires: date | None
     sha256: bytes
     note: str = ""
+    rate: Rate | None = None
+    """How much whoever shows the token may bring; None: as much as there is room for."""
 
     def good(self, now: float) -> bool:
         """Whether it has not expired."""
@@ -65,6 +70,7 @@ class Grant(NamedTuple):
         """As it stands in the file."""
         limits = [
             *([f"collections={','.join(sorted(self.collections))}"] if self.collections is not None else []),
+            *([f"rate={self.rate} burst={self.rate.burst}"] if self.rate else []),
             *([f"expires={self.expires.isoformat()}"] if self.expires else []),
         ]
         return " ".join([self.scope, *limits, self.sha256.hex(), *([self.note] if self.note else [])])
@@ -82,6 +88,10 @@ class Bearer:
         """The names of the collections that the token is good for, as of now; None: all of them."""
         own = [each.collections for each in self.grants() if each.scope == scope]
         return None if None in own else frozenset().union(*(each for each in own if each is not None))
+
+    def wait(self) -> timedelta | None:
+        """How long it has to wait before a batch of its is looked at; None: not at all, and this one is counted."""
+        return self._tokens.wait(self.sha256)
 
     def grants(self) -> tuple[Grant, ...]:
         """What the token is good for, as of now."""
@@ -101,10 +111,14 @@ class Bearer:
 class Tokens:
     """What the file says, looked at again within a second of a change."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, workers: int = 1) -> None:
         self._file = file
+        self._workers = workers
+        """How many processes let in by this file."""
+        self._meters: dict[bytes, Meter] = {}
+        """Of the tokens that have a rate."""
         self._state = _state(file)  # first: what changes meanwhile is another state
-        self._grants = _by_token(file)
+        self._know(_by_token(file))
         self._looked = time.monotonic()
         self._trouble = ""
 
@@ -116,6 +130,11 @@ class Tokens:
         """The lines of a token, expired or not."""
         self.look()
         return self._grants.get(sha256, ())
+
+    def wait(self, sha256: bytes) -> timedelta | None:
+        """How long a token has to wait before it may bring one more; None: not at all, and this one is counted."""
+        meter = self._meters.get(sha256)
+        return None if meter is None or meter.takes() else meter.wait
 
     def names(self) -> frozenset[str]:
         """The collections that are named."""
@@ -131,12 +150,22 @@ class Tokens:
         self._looked = now
         try:
             if (state := _state(self._file)) != self._state:
-                self._grants = _by_token(self._file)
+                self._know(_by_token(self._file))
                 self._state, self._trouble = state, ""
         except OSError as error:
             if str(error) != self._trouble:  # said once; it is looked at again, as it may be mended unseen
                 self._trouble = str(error)
                 _LOG.error("who is let in stays as it is: %s", error)
+
+    def _know(self, grants: dict[bytes, tuple[Grant, ...]]) -> None:
+        """Let in by these lines. A token whose rate is as it was has brought what it had brought."""
+        rates = {sha256: rate for sha256, own in grants.items() for rate in _rates(own)}
+        before = self._meters
+        self._meters = {
+            sha256: before[sha256] if sha256 in before and before[sha256].rate == rate else Meter(rate, self._workers)
+            for sha256, rate in rates.items()
+        }
+        self._grants = grants
 
 
 def hashed(token: str) -> bytes:
@@ -164,10 +193,12 @@ def grant_of(line: str) -> Grant:
     found = _LINE.fullmatch(line.strip())
     if found is None:
         raise ValueError(
-            "takes report or read, collections=NAME,NAME or nothing, expires=2027-03-01 or nothing, "
-            "then the SHA-256 of a token in 64 digits"
+            "takes report or read, collections=NAME,NAME or nothing, rate=100/s burst=500 or nothing, "
+            "expires=2027-03-01 or nothing, then the SHA-256 of a token in 64 digits"
         )
-    scope, names, expires, digits, note = found.groups()
+    scope, names, rate, burst, expires, digits, note = found.groups()
+    if rate and scope != REPORT:
+        raise ValueError(f"rate= is for tokens that report: it counts batches, which no token to {scope} brings")
     if limits := _LATE.findall(note or ""):
         raise ValueError(f"{' and '.join(limits)} limits a token where it stands before the hash, not behind it")
     return Grant(
@@ -176,6 +207,7 @@ def grant_of(line: str) -> Grant:
         date.fromisoformat(expires) if expires else None,
         bytes.fromhex(digits),
         (note or "").strip(),
+        rate_of(rate, burst) if rate else None,
     )
 
 
@@ -199,7 +231,16 @@ def _by_token(file: Path) -> dict[bytes, tuple[Grant, ...]]:
             raise OSError(
                 f"{file}: a token names more than {_MOST_NAMES} collections: leave collections= out for all"
             )
+        if len(_rates(own)) > 1:
+            raise OSError(
+                f"{file}: the lines of a token name different rates, and it has one: let one of them say it"
+            )
     return found
+
+
+def _rates(own: Sequence[Grant]) -> frozenset[Rate]:
+    """The rates that the lines of a token name."""
+    return frozenset(each.rate for each in own if each.rate)
 
 
 def _state(file: Path) -> tuple[int, int, int]:

@@ -155,7 +155,7 @@ class Hybrid(Mechanism):
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The chance of an output in the band, or of another."""
-        return self._outside + self._extra * (payload in self._band(value))
+        return Fraction(self.inside, WORD * WIDTH) if payload in self._band(value) else self._outside
 
     def payloads(self) -> Iterator[int]:
         """All outputs."""

@@ -19,6 +19,7 @@ _HASHES = [hashlib.sha256(bytes([number])).hexdigest() for number in range(2)]
 _SEEDS = (
     f"report {_HASHES[0]} the editor\n# more\n\nread collections=editor,words expires=2027-03-01 {_HASHES[1]}\n",
     f"report collections=editor {_HASHES[0]}\nread {_HASHES[0].upper()}\texpires later\n",
+    f"report rate=100/s burst=5 {_HASHES[0]} them\nreport collections=a rate=7/h expires=2027-12-31 {_HASHES[1]}\n",
     f"read expires=2027-12-31 {_HASHES[1]}\r\nreport expires=0001-01-01 {_HASHES[1]}\n",
 )
 
@@ -41,8 +42,12 @@ def judge(data: bytes) -> str:
         assert each in tokens.of(each.sha256)
     assert len(granted) <= len(re.findall(r"(?:report|read)\s", text))
     said = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    limits = re.findall(r"\b(?:collections|expires)=", said)
-    kept = sum((each.collections is not None) + (each.expires is not None) for each in granted)
+    limits = re.findall(r"\b(?:collections|rate|expires)=", said)
+    kept = sum(
+        (each.collections is not None) + (each.rate is not None) + (each.expires is not None) for each in granted
+    )
+    for each in granted:
+        assert each.rate is None or (each.scope == REPORT and each.rate.batches * each.rate.burst)
     assert kept == len(limits), "a limit that is said and not kept"
     return "read" if granted else "nobody"
 
@@ -51,7 +56,17 @@ TARGET = Target(
     judge,
     lambda: [text.encode() for text in _SEEDS],
     frozenset({"read", "refused", "nobody"}),
-    words=(b"report ", b"read ", b"collections=", b"expires=", b"#", _HASHES[0].encode(), "\u2028".encode()),
+    words=(
+        b"report ",
+        b"read ",
+        b"collections=",
+        b"expires=",
+        b"rate=9/m ",
+        b"burst=",
+        b"#",
+        _HASHES[0].encode(),
+        "\u2028".encode(),
+    ),
     text=True,
     longest=1000,
 )
