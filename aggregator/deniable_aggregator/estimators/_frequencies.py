@@ -91,7 +91,8 @@ class Frequencies:
             low, high = np.minimum(*mapped), np.maximum(*mapped)
         else:
             low, high = self._score(NormalDist().inv_cdf((1 + confidence) / 2))
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        low, high = (np.minimum(np.maximum(end, 0.0), 1.0) for end in (low, high))
+        return low, high
 
     def shared(self, spread: float, confidence: float, target: Target) -> _Floats:
         """For each input the part of a report's variance that is of what devices keep, at three places: `parts`."""

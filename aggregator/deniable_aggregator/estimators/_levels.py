@@ -169,7 +169,7 @@ class Fit:
 
     def before(self) -> _Floats:
         """For every leaf, the fitted share of all leaves before it; at last, of all."""
-        return np.concatenate([[0.0], np.cumsum(self.shares[-1])])
+        return self._shares_before[-1]
 
     def rough(self) -> _Floats:
         """For every leaf, the variance of all leaves before it, as if all nodes of a level were alike: near the exact
@@ -180,7 +180,7 @@ class Fit:
         variances = part = np.zeros(self.tree.sizes[-1])
         for place in range(len(self.levels) - 1, -1, -1):
             at, known, whole = paths[place], self._known[place], self._whole[place]
-            earlier = np.concatenate([[0.0], np.cumsum(known)])
+            earlier = _earlier(known)
             left = earlier[at] - earlier[self._begin(place, paths)]
             above = whole[self._above(place, paths)]
             taken = left + part * known[at]
@@ -232,6 +232,16 @@ class Fit:
         return Chances(*np.array(rows).T)
 
     @cached_property
+    def _gains_before(self) -> list[_Floats]:
+        """For every node of each level what those before it gain, added up."""
+        return [_earlier(gain) for gain in self._gain]
+
+    @cached_property
+    def _shares_before(self) -> list[_Floats]:
+        """The same of shares."""
+        return [_earlier(shares) for shares in self.shares]
+
+    @cached_property
     def _subtrees(self) -> list[_Floats]:
         """For every node, and every level from its own on, the sums over its subtree of the weights that come of a
         weight of 1 at its top; added up from the left, with a row of zeros before."""
@@ -271,7 +281,7 @@ class Fit:
         for place in range(level, -1, -1):
             part = self._gain[place][paths[place]] * parts[-1]
             if below:
-                before = np.concatenate([[0.0], np.cumsum(self._gain[place])])
+                before = self._gains_before[place]
                 part += before[paths[place]] - before[self._begin(place, paths)]
             parts.append(part)
         parts.reverse()
@@ -290,7 +300,7 @@ class Fit:
             whole[:, place:until] += mine[:, : until - place]
             if below:
                 inside[:, place:] += earlier
-                sums_before = np.concatenate([[0.0], np.cumsum(self.shares[place])])
+                sums_before = self._shares_before[place]
                 left -= sums_before[at] - sums_before[first]
                 inside[:, place] += _sums(own * self._weight[place][at], left, self._before(level, place, paths))
             elif place == level:
@@ -332,7 +342,10 @@ class Fit:
 
 def _powers(weights: _Floats) -> _Floats:
     """By what sums are multiplied where all weights are."""
-    return np.stack([weights**2, weights, weights, weights**2, np.ones(len(weights))], axis=1)[:, np.newaxis]
+    found = np.ones((len(weights), 1, SUMS))
+    found[:, 0, 0] = found[:, 0, 3] = weights**2
+    found[:, 0, 1] = found[:, 0, 2] = weights
+    return found
 
 
 def _totals(weights: _Floats, counts: _Floats, shares: _Floats) -> _Floats:
@@ -344,5 +357,14 @@ def _totals(weights: _Floats, counts: _Floats, shares: _Floats) -> _Floats:
 
 def _sums(weights: _Floats, shares: _Floats, counts: _Floats | float = 1.0) -> _Floats:
     """The sums of single nodes, or of parts of them."""
-    ones = np.broadcast_to(counts, weights.shape)
-    return np.stack([weights**2 * ones, weights * ones, shares * weights, shares * weights**2, ones], axis=1)
+    found, squares = np.empty((len(weights), SUMS)), weights**2
+    found[:, 0], found[:, 1] = squares * counts, weights * counts
+    found[:, 2], found[:, 3], found[:, 4] = shares * weights, shares * squares, counts
+    return found
+
+
+def _earlier(values: _Floats) -> _Floats:
+    """What comes before each of some values, added up; at last, all of them."""
+    found = np.zeros(len(values) + 1)
+    np.cumsum(values, out=found[1:])
+    return found
