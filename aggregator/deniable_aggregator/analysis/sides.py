@@ -152,7 +152,7 @@ def squares(metric: Metric, estimate: Estimate) -> _Floats:
 
 
 def _across(own: float, reach: float, heading: Heading) -> float:
-    """How far an interval would go at the end that is cut off, from its reach at the other one, or z standard errors if
+    """How far an interval would go at the end that is cut off, from its reach at the other; z standard errors if
     that is cut off too. The ends of a share's interval solve a quadratic equation: one reach times the other is
     the square of z standard errors."""
     return own**2 / reach if heading.measure is Measure.SHARE and reach > 0 else own
