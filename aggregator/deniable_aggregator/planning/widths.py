@@ -217,9 +217,7 @@ def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     assert isinstance(kind, Quantity)
     found = means(mechanism, _nothing(metric))
     if isinstance(found, Means):
-        sent = symbols(metric, [(kind.check(value), often) for value, often in Counter(values).items()])
-        assert sent is not None  # outputs are few, and one word says between which inputs a quantity lies
-        return _of_symbols(metric, asked, truth(metric, values), sent)
+        return _of_symbols(metric, asked, truth(metric, values), _sent(metric, tuple(Counter(values).items())))
     start, end = kind.ends
     share = float(np.mean(np.clip(values, start, end)) - start) / (end - start)
     half = (end - start) * _counted(found.frequencies, asked.devices, share, asked.confidence)
@@ -228,6 +226,14 @@ def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     total = every.value, math.hypot(half * every.value, coins)
     scales = [(own, *(total if own.measure is Measure.TOTAL else (1.0, half))) for own in headings(metric)]
     return [Width(RowId(own.name, own.name), own, known, (end - start) * scale) for own, scale, known in scales]
+
+
+@lru_cache(maxsize=16)
+def _sent(metric: Metric, values: tuple[tuple[Any, int], ...]) -> Symbols:
+    """Of quantities: the same for any number of devices, which is looked for."""
+    found = symbols(metric, [(metric.kind.check(value), often) for value, often in values])
+    assert found is not None  # outputs are few, and one word says between which inputs a quantity lies
+    return found
 
 
 def _of_ranks(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
