@@ -15,6 +15,7 @@ from deniable_aggregator.analysis.windows import windowed
 from deniable_aggregator.answers import (
     Estimate,
     Target,
+    _curve,
     answer,
     check_asked,
     consistent,
@@ -209,6 +210,20 @@ def test_more_reports_make_finer_bars_and_never_more_than_they_carry() -> None:
     tree = tree_of(kind)
     fleet = expected(mechanisms, tree, kind.allotment(mechanisms), 10**6)
     assert fleet.reports == pytest.approx(10**6, abs=10)
+
+
+@pytest.mark.parametrize(("buckets", "reports"), [(512, 1_000), (1_000, 10_000), (1_024, 10_000)])
+def test_quantiles_are_those_that_exact_errors_of_every_boundary_make(
+    buckets: int, reports: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rough errors only say of which boundaries exact ones are not needed."""
+    metric, generator = load(buckets, "epsilon = 1"), np.random.default_rng(buckets + reports)
+    values = np.clip(generator.lognormal(np.log(buckets / 5), 0.7, reports), 0, buckets - 1)
+    counters = simulate(metric, values.tolist(), generator)
+    keys = {"quantiles": [quantile_key(share / 100) for share in range(1, 100)]}
+    some = answer(metric, counters, 0.95, Target.POPULATION, keys=keys)
+    monkeypatch.setattr(_curve, "_FEW", buckets)
+    assert some.rows == answer(metric, counters, 0.95, Target.POPULATION, keys=keys).rows
 
 
 def test_values_that_all_are_one_have_the_quantiles_of_their_bucket() -> None:

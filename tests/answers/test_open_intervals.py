@@ -85,7 +85,9 @@ def hostile(draw: st.DrawFn, metric: Metric) -> Counters:
         shape = column.shape
         match shape:
             case Symbol(size) if size > _MANY:  # too few reports for words to be looked for: `test_words.py` has more
-                own = np.bincount(draw(st.lists(st.integers(0, size - 1), max_size=25)), minlength=size).tolist()
+                few = np.bincount(draw(st.lists(st.integers(0, size - 1), max_size=25)), minlength=size)
+                columns.append(few.astype(np.int64))
+                continue
             case Symbol():
                 own = draw(st.lists(sizes, min_size=shape.size, max_size=shape.size))
             case Bitmap():

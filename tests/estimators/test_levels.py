@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 TREES = {
     "two leaves": [[0, 0]],
     "halves": [[0, 0], [0, 0, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3]],
+    "halves and thirds": [[0, 0], [0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]],
     "ragged": [[0, 0, 0], [0, 0, 1, 2], [0, 1, 1, 1, 2, 3, 3], [0, 1, 2, 2, 3, 4, 4, 4, 4, 5, 6, 6]],
     "a chain": [[0, 0], [0, 1], [0, 1], [0, 0, 0, 1]],
 }
@@ -155,6 +156,29 @@ def _assert_same(found: Spread, expected: list[tuple[float, float]]) -> None:
     variances, kept = zip(*expected, strict=True)
     assert found.variances == pytest.approx(variances, rel=1e-9, abs=1e-15)
     assert found.kept == pytest.approx(kept, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ["two leaves", "halves", "halves and thirds"])
+def test_a_regular_tree_is_read_as_any_other(name: str) -> None:
+    """By the numbers of its levels, and node by node: values, variances, ends and rough errors are the same."""
+    dense = Dense(name, "subset_selection")
+    plain, other = Fit(dense.tree, dense.levels), Fit(Tree(dense.tree.parents), dense.levels)
+    other.tree.__dict__["regular"] = False
+    assert dense.tree.regular
+    assert plain.rough() == pytest.approx(other.rough(), rel=1e-12)
+    places = [np.arange(size) for size in dense.tree.sizes]
+    pairs = [(plain.nodes(*each), other.nodes(*each)) for each in enumerate(places)]
+    pairs.append((plain.below(places[-1][1:]), other.below(places[-1][1:])))
+    for one, two in pairs:
+        assert one.values == pytest.approx(two.values, abs=1e-15)
+        assert one.variances == pytest.approx(two.variances, rel=1e-12)
+        assert np.stack(one.ends(1.96)) == pytest.approx(np.stack(two.ends(1.96)), rel=1e-12, abs=1e-15)
+
+
+def test_a_tree_is_regular_where_all_nodes_of_a_level_have_as_many_children() -> None:
+    """So many as another level's or not."""
+    trees = {name: Tree(tuple(np.array(own, dtype=np.intp) for own in parents)) for name, parents in TREES.items()}
+    assert [name for name, tree in trees.items() if tree.regular] == ["two leaves", "halves", "halves and thirds"]
 
 
 def test_a_level_that_nobody_has_answered_says_nothing() -> None:

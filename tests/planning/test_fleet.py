@@ -12,7 +12,7 @@ import pytest
 
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
-from deniable_aggregator.answers import answer
+from deniable_aggregator.analysis.windows import reports_of
 from deniable_aggregator.ingest.batcher import FlushSettings
 from deniable_aggregator.planning import fleet
 from deniable_aggregator.serving.server import Server, layout_of
@@ -30,12 +30,12 @@ async def reports(server: Server, collection: Collection) -> set[int]:
     """How many reports each metric has, over both segments."""
     found = set()
     for metric in collection.metrics.values():
-        counters = []
+        sent = 0
         for column in metric.columns:
             keys = [CounterKey(collection.digest, column.number, EPOCH, segment) for segment in (0, 1)]
-            counters.append(sum((c for c in await server.store.read(keys) if c is not None),
-                                np.zeros(column.shape.counters, dtype=np.int64)))  # fmt: skip
-        found.add(answer(metric, counters).reports)
+            stored = [each for each in await server.store.read(keys) if each is not None]
+            sent += sum(reports_of(column.shape, each) for each in stored)
+        found.add(sent)
     return found
 
 

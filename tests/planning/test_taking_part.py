@@ -23,15 +23,18 @@ from support.collection_files import head, metric
 from support.commands import serving, told
 from support.waiting import PATIENCE
 
+TOGETHER = metric("both", "joint", of=["dark", "shade"])
 ASKED = (
     metric("dark", "boolean")
     + metric("files", "count", max=20)
     + metric("minutes", "number", range=[0, 480], mechanism="one_bit")
-    + metric("both", "joint", of=["dark", "shade"])
+    + TOGETHER
     + metric("shade", "boolean")
 )
 PART = head("part", 5, sample=0.25, lifetime=500) + ASKED
 EVERY = head("part", 5, version=1, lifetime=500) + ASKED
+ALONE = [text.replace(TOGETHER, metric("both", "boolean")) for text in (PART, EVERY)]
+"""The same without what is answered together, whose widths are simulated."""
 FAR = 5.0
 """Standard deviations that a count may be off: less than once in a million times."""
 
@@ -56,11 +59,11 @@ def test_a_part_of_a_simulated_fleet_takes_part() -> None:
 def test_check_says_what_a_part_of_the_devices_tells(tmp_path: Path) -> None:
     """Widths of the devices that have an answer, of which a part reports; what a fake one is worth, which tosses no
     coin; for how long a budget lasts; and that it is no privacy."""
-    part, every = (told("check", written(tmp_path, text), "--devices", "40000") for text in (PART, EVERY))
+    part, every = (told("check", written(tmp_path, text), "--devices", "40000") for text in ALONE)
     assert "A device takes part in 0.25 of all epochs, by a coin of its own; a fake one in all." in part.stdout
     assert "none of them tells less: whoever sees reports sees who is silent" in part.stdout
     assert "What 40,000 devices tell (about 10,000 report)" in part.stdout
-    fewer = told("check", written(tmp_path, EVERY), "--devices", "10000")
+    fewer = told("check", written(tmp_path, ALONE[1]), "--devices", "10000")
     shares = [re.search(r"dark: yes +±([0-9.]+)", each.stdout) for each in (part, fewer, every)]
     half, same, narrow = (float(found[1]) for found in shares if found)
     assert half == same > 1.9 * narrow

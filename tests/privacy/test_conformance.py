@@ -6,11 +6,14 @@ seldom.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from deniable.mechanisms import MECHANISMS, Laplace, Mechanism
 from mechanisms.registered import CASES
 from planning.everything import collection
+from privacy.channels import exact_channel
 from privacy.conformance import ExactConformance, Family, SampledConformance
 from support.commands import ROOT
 
@@ -42,6 +45,13 @@ def sampled(request: pytest.FixtureRequest) -> Mechanism:
 def alarm() -> float:
     """Each sampling's share of one false alarm in a million runs."""
     return 1e-6 / len(SAMPLED)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """Nobody else asks for these channels, which are half a gigabyte."""
+    yield
+    exact_channel.cache_clear()
 
 
 class TestExactly(ExactConformance):

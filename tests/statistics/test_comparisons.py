@@ -86,7 +86,7 @@ def test_intervals_of_every_kind_hold_where_the_devices_are_known(sides: str) ->
         assert rate >= 0.94 - short(FEW, 0.94), case.name
 
 
-@pytest.mark.parametrize("sides", [APART, SAME])
+@pytest.mark.parametrize("sides", [APART, pytest.param(SAME, marks=pytest.mark.deep)])
 def test_intervals_of_words_that_are_asked_for_hold(sides: str) -> None:
     """Of a text in one epoch: 94% of twelve samples of four rows each; false alarm: 4.9 standard deviations of one
     row a sample. The long version is the table of docs/comparisons.md."""

@@ -58,7 +58,8 @@ def drawn(
     """Counters of so many devices, drawn again and again; levels by the allotment, reports by the twins."""
     kind, mechanisms = metric.kind, [column.mechanism for column in metric.columns]
     assert isinstance(kind, Distribution)
-    buckets = np.array([kind.bucket(value) for value in values])
+    different, which = np.unique(values, return_inverse=True)
+    buckets = np.array([kind.bucket(value) for value in different.tolist()])[which]
     shares = kind.allotment(mechanisms)
     known = [twins.inputs(each, list(range(size))) for each, size in zip(mechanisms, kind.sizes, strict=True)]
     while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,9 +65,14 @@ def above(tree: Hierarchy) -> NDArray[np.int64]:
 def everything(case: Case, most: int) -> NDArray[np.int64]:
     """Every way in which leaves can be 0 to so much, and known nodes what they are: a row each."""
     below = above(case.tree)
-    found = np.array(list(itertools.product(range(most + 1), repeat=below.shape[1]))) @ below.T
+    found = _divided(most, below.shape[1]) @ below.T
     fitting: NDArray[np.int64] = found[((found == case.known) | (case.known < 0)).all(axis=1)]
     return fitting
+
+
+@cache
+def _divided(most: int, leaves: int) -> NDArray[np.int64]:
+    return np.array(list(itertools.product(range(most + 1), repeat=leaves)))
 
 
 def cost(case: Case, found: NDArray[np.int64]) -> NDArray[np.float64]:

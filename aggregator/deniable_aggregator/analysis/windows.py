@@ -151,6 +151,8 @@ def keys_of(estimates: Iterable[Estimate]) -> Keys:
 
 def added(epochs: Sequence[Sequence[Counters]]) -> list[Counters]:
     """The counters of each column, over all epochs."""
+    if len(epochs) == 1:
+        return [own.copy() for own in epochs[0]]
     return [np.stack(own).sum(axis=0) for own in zip(*epochs, strict=True)]
 
 
@@ -163,6 +165,8 @@ def spreads(metric: Metric, epochs: Sequence[Sequence[Counters]]) -> list[float]
     made of all columns is of all reports: which one a device has drawn is part of the noise. Nor do devices that take
     part by coins report in every epoch: of two epochs those of both are the chance of a coin times as many.
     """
+    if len(epochs) == 1:
+        return [1.0] * len(metric.columns)
     sizes = np.array(
         [
             [reports_of(column.shape, own) for column, own in zip(metric.columns, epoch, strict=True)]
@@ -199,7 +203,7 @@ def shared_parts(
     if pooled.target is Target.REPORTING and not metric.memoize:
         return np.zeros(every)
     found = shared(metric, columns, pooled, spread)
-    return np.nan_to_num(found, nan=1.0)
+    return found if np.isfinite(found).all() else np.nan_to_num(found, nan=1.0)
 
 
 def _of_all(found: Estimate, reports: int) -> Estimate:

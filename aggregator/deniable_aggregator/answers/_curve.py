@@ -95,11 +95,22 @@ class Curve:
             errors = [(each - self.shares[sampled]) / rough[sampled] for each in exact]
             off = rough * np.stack([np.interp(np.arange(count + 1), sampled, each) for each in errors])
             band = band + off
-            away = np.abs(band[..., np.newaxis] - np.array(shares))
-            near = near[(away <= _OFF * np.abs(off[..., np.newaxis])).any(axis=(0, 2))[1:-1]]
+            near = near[self._near(band, _OFF * np.abs(off), shares)[1:-1]]
         if len(near):
             band[:, near] = self.fit.below(near).ends(self.reach)
         return band[0], band[1]
+
+    @staticmethod
+    def _near(band: _Floats, doubt: _Floats, shares: Sequence[float]) -> NDArray[np.bool_]:
+        """Which boundaries are near a share, and not beyond one that is certain to be an end or outside of it."""
+        found = np.zeros(band.shape[1], dtype=np.bool_)
+        for share in shares:
+            lowest, highest = band - share
+            last = np.flatnonzero(lowest[:-1] <= -doubt[0][:-1])[-1]
+            first = 1 + np.argmax(highest[1:] >= doubt[1][1:])
+            found[last:] |= np.abs(lowest[last:]) <= doubt[0][last:]
+            found[: first + 1] |= np.abs(highest[: first + 1]) <= doubt[1][: first + 1]
+        return found
 
 
 def _slope(rise: float, other: float) -> float:

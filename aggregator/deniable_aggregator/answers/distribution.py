@@ -109,7 +109,7 @@ class DistributionRoom(Room):
         """What of the variance of each row is of what devices keep: that of their values, whatever levels they draw,
         for all weights of a value add up to what it counts for."""
         told = _told(metric, counters, pooled.confidence)
-        parts = [told.kept(series.heading, row) for series in pooled.series for row in series.rows]
+        parts = [part for series in pooled.series for part in told.kept(series)]
         return np.tile(np.clip(parts, 0.0, 1.0), (3, 1))
 
     def without(self, metric: Metric, counters: Counters, found: Estimate, fakes: float) -> _Floats:
@@ -211,27 +211,31 @@ class _Told:
             **{row.key: [row] for row in self._moments(moments)},
         }  # fmt: skip
 
-    def kept(self, heading: Heading, row: Row) -> float:
-        """The part of a row's variance that is of the values of devices, at most: of a share that of the share which
-        is nearest to a half of all in its interval; of a quantile at its ends; of a quantity by its range."""
-        if not self.reports:
-            return 1.0
-        reach, kind = self.curve.reach, self._kind
-        if heading.name == QUANTILES:
-            share = quantile(row.key)
-            ends = np.array([kind.bucket(place) for place in (row.low, row.value, row.high)])
-            variances = self.curve.fit.below(np.clip(ends, 1, kind.buckets - 1)).variances
-            return share * (1 - share) / (self.reports * float(variances.min()))
-        if heading.measure is Measure.SHARE:
-            nearest = min(max(row.low, 0.5), row.high)
-            return nearest * (1 - nearest) / max(self.reports * row.std_error**2, 1e-300)
-        noise = max(self.reports * (row.std_error - kind.width / (2 * reach)) ** 2, 1e-300)
-        (mean,) = self._moments([_MEAN])
+    def kept(self, series: Series) -> list[float]:
+        """The part of each row's variance that is of the values of devices, at most: of a share that of the share
+        which is nearest to a half of all in its interval; of a quantile at its ends; of a quantity by its range."""
+        if not self.reports or not series.rows:
+            return [1.0] * len(series.rows)
+        if series.heading.name == QUANTILES:
+            return self._quantiles_kept(series.rows)
+        if series.heading.measure is Measure.SHARE:
+            nearest = [(min(max(row.low, 0.5), row.high), row.std_error) for row in series.rows]
+            return [share * (1 - share) / max(self.reports * error**2, 1e-300) for share, error in nearest]
+        kind, (mean, deviation) = self._kind, self._moments([_MEAN, _DEVIATION])
         farthest = max(kind.boundary(kind.buckets) - mean.value, mean.value - kind.boundary(0))
-        if heading.name == _DEVIATION:  # the square of a value varies by at most its greatest times its mean
-            return farthest**2 / (4 * noise)
-        (deviation,) = self._moments([_DEVIATION])
-        return deviation.high**2 / noise
+        # the square of a value varies by at most its greatest times its mean
+        most = farthest**2 / 4 if series.heading.name == _DEVIATION else deviation.high**2
+        errors = [row.std_error - kind.width / (2 * self.curve.reach) for row in series.rows]
+        return [most / max(self.reports * error**2, 1e-300) for error in errors]
+
+    def _quantiles_kept(self, rows: Sequence[Row]) -> list[float]:
+        ends = [self._kind.bucket(place) for row in rows for place in (row.low, row.value, row.high)]
+        below = self.curve.fit.below(np.clip(ends, 1, self._kind.buckets - 1))
+        least = below.variances.reshape(-1, 3).min(axis=1).tolist()
+        shares = (quantile(row.key) for row in rows)
+        return [
+            share * (1 - share) / (self.reports * variance) for share, variance in zip(shares, least, strict=True)
+        ]
 
     def _quantiles(self, keys: Sequence[str]) -> Iterator[Row]:
         if not keys:

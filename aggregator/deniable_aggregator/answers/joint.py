@@ -18,6 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,7 +256,7 @@ class JointRoom(Room):
         """How often each cell occurs, and what follows; of a conditional, where anybody is in what it is given."""
         kind, names = _kind(metric), _names(_kind(metric))
         sources = kind.of
-        counted = Counter(tuple(value[name] for name in sources) for value in values)
+        counted = Counter(map(itemgetter(*sources), values))
         tables = []
         for place, size in enumerate(kind.sizes):
             own = np.zeros(size)

@@ -41,7 +41,8 @@ expected the quadratic is too narrow without (79% at epsilon 6 and 100 reports; 
 
 @lru_cache(maxsize=1024)
 def chances(mechanism: Supporting) -> tuple[float, float]:
-    """A wrapper's p and q: through both steps, in rationals of hundreds of bits, once for all that is estimated."""
+    """A mechanism's p and q: of a wrapper through both steps, in rationals of hundreds of bits, once for all that is
+    estimated."""
     return float(mechanism.p), float(mechanism.q)
 
 
@@ -90,7 +91,8 @@ class Frequencies:
             low, high = np.minimum(*mapped), np.maximum(*mapped)
         else:
             low, high = self._score(NormalDist().inv_cdf((1 + confidence) / 2))
-        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+        low, high = (np.minimum(np.maximum(end, 0.0), 1.0) for end in (low, high))
+        return low, high
 
     def shared(self, spread: float, confidence: float, target: Target) -> _Floats:
         """For each input the part of a report's variance that is of what devices keep, at three places: `parts`."""

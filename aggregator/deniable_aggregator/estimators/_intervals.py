@@ -117,7 +117,8 @@ def _score(counts: Counts, n: int, z: float) -> Floats:
     """The lambda that is z standard errors off the count: z > 0 is the high end, z < 0 the low one."""
     # P(X <= x) = 1 - Phi(z) at x = n lambda - z sd + (1 - 2 lambda) (z^2 - 1) / 6 + ..., the third moment's term.
     first = _wilson(counts.astype(np.float64), n, z)
-    return np.clip(_wilson(counts - (1 - 2 * first) * (z * z - 1) / 6, n, z), 0.0, 1.0)
+    moved = _wilson(counts - (1 - 2 * first) * (z * z - 1) / 6, n, z)
+    return np.minimum(np.maximum(moved, 0.0), 1.0)
 
 
 def _wilson(counts: Floats, n: int, z: float) -> Floats:

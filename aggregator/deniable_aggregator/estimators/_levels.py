@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from deniable.mechanisms import Mechanism, Supporting
 from deniable_aggregator.estimators._frequencies import Frequencies
 from deniable_aggregator.estimators._readings import SUMS, Chances, Spread
+from deniable_aggregator.estimators._regular import Regular
 
 __all__ = ["Fit", "Told", "Tree", "told"]
 
@@ -69,6 +70,11 @@ class Tree:
         above = (1, *self.sizes[:-1])
         bounds = zip(self.parents, above, strict=True)
         return tuple(np.searchsorted(own, np.arange(count + 1)) for own, count in bounds)
+
+    @cached_property
+    def regular(self) -> bool:
+        """Whether all nodes of a level have as many children."""
+        return all(len(set(np.diff(own).tolist())) == 1 for own in self.first)
 
     def added(self, level: int, values: _Floats) -> _Floats:
         """What a level's nodes add up to, for every node of the level above."""
@@ -110,7 +116,14 @@ def told(mechanism: Mechanism, found: Frequencies) -> Told:
     """What a level's reports say, from how often they support each node."""
     assert isinstance(mechanism, Supporting)
     values = found.values if found.reports else np.zeros(len(found.supports))
-    return Told(found.reports, values, found.p, found.q, *map(float, mechanism.both))
+    return Told(found.reports, values, found.p, found.q, *_together(mechanism))
+
+
+@lru_cache(maxsize=1024)
+def _together(mechanism: Supporting) -> tuple[float, float]:
+    """A mechanism's chances of two answers: in rationals of hundreds of bits, once for all that is estimated."""
+    near, far = mechanism.both
+    return float(near), float(far)
 
 
 class Fit:
@@ -156,16 +169,18 @@ class Fit:
 
     def before(self) -> _Floats:
         """For every leaf, the fitted share of all leaves before it; at last, of all."""
-        return np.concatenate([[0.0], np.cumsum(self.shares[-1])])
+        return self._shares_before[-1]
 
     def rough(self) -> _Floats:
         """For every leaf, the variance of all leaves before it, as if all nodes of a level were alike: near the exact
         one, and found for all leaves at once."""
+        if self._regular:
+            return self._regular.rough()
         paths = self._paths(len(self.levels) - 1, np.arange(self.tree.sizes[-1]))
         variances = part = np.zeros(self.tree.sizes[-1])
         for place in range(len(self.levels) - 1, -1, -1):
             at, known, whole = paths[place], self._known[place], self._whole[place]
-            earlier = np.concatenate([[0.0], np.cumsum(known)])
+            earlier = _earlier(known)
             left = earlier[at] - earlier[self._begin(place, paths)]
             above = whole[self._above(place, paths)]
             taken = left + part * known[at]
@@ -203,10 +218,9 @@ class Fit:
         devices, leaves = weights * self.shares[-1][:, np.newaxis], np.ones((len(weights), 1))
         inner, counts = weights, self.weights(weights)
         for place in range(len(self.levels) - 1, -1, -1):
-            own, shares, part = counts[place], self.shares[place][:, np.newaxis], inner / leaves
-            for found, share, often in ((sums[0], shares, np.ones(own.shape)), (sums[1], devices, part)):
-                parts = (often * own**2, often * own, share * own, share * own**2, often)
-                found[:, place] = np.stack([each.sum(axis=0) for each in parts], axis=1)
+            own, shares, part = counts[place], self.shares[place], inner / leaves
+            sums[0, :, place] = _totals(own, np.ones(own.shape), np.broadcast_to(shares[:, np.newaxis], own.shape))
+            sums[1, :, place] = _totals(own, part, devices)
             devices, inner, leaves = (self.tree.added(place, each) for each in (devices, inner, leaves))
         return Spread(self._chances, weights.T @ self.shares[-1], *sums)
 
@@ -216,6 +230,16 @@ class Fit:
             (each.p, each.q, each.own_and_other, each.two_others, max(each.reports, _FEWEST)) for each in self.levels
         ]
         return Chances(*np.array(rows).T)
+
+    @cached_property
+    def _gains_before(self) -> list[_Floats]:
+        """For every node of each level what those before it gain, added up."""
+        return [_earlier(gain) for gain in self._gain]
+
+    @cached_property
+    def _shares_before(self) -> list[_Floats]:
+        """The same of shares."""
+        return [_earlier(shares) for shares in self.shares]
 
     @cached_property
     def _subtrees(self) -> list[_Floats]:
@@ -233,12 +257,31 @@ class Fit:
 
     def _read(self, level: int, places: _Places, *, below: bool) -> Spread:
         """Of the node at each place; or of all leaves before it."""
+        values = self.before()[places] if below else self.shares[level][places]
+        sums = (
+            self._regular.sums(level, places, below=below)
+            if self._regular
+            else self._added(level, places, below=below)
+        )
+        return Spread(self._chances, values, *sums)
+
+    @cached_property
+    def _regular(self) -> Regular | None:
+        """The same of a tree that is regular."""
+        if not self.tree.regular:
+            return None
+        every = self._weight, self._pull, self._gain, self._known, self._whole
+        weight, pull, gain, known, whole = (np.array([float(own[0]) for own in each]) for each in every)
+        return Regular(self.tree.sizes, weight, pull, gain, known, whole, self.before())
+
+    def _added(self, level: int, places: _Places, *, below: bool) -> tuple[_Floats, _Floats]:
+        """The sums of each level's weights for a reading at each place, over all nodes and over those inside."""
         paths = self._paths(level, places)
         parts = [np.full(len(places), 0.0 if below else 1.0)]
         for place in range(level, -1, -1):
             part = self._gain[place][paths[place]] * parts[-1]
             if below:
-                before = np.concatenate([[0.0], np.cumsum(self._gain[place])])
+                before = self._gains_before[place]
                 part += before[paths[place]] - before[self._begin(place, paths)]
             parts.append(part)
         parts.reverse()
@@ -257,7 +300,7 @@ class Fit:
             whole[:, place:until] += mine[:, : until - place]
             if below:
                 inside[:, place:] += earlier
-                sums_before = np.concatenate([[0.0], np.cumsum(self.shares[place])])
+                sums_before = self._shares_before[place]
                 left -= sums_before[at] - sums_before[first]
                 inside[:, place] += _sums(own * self._weight[place][at], left, self._before(level, place, paths))
             elif place == level:
@@ -265,7 +308,7 @@ class Fit:
             else:
                 inside[:, place] = _sums(own * self._weight[place][at], values)
             carried = own * self._pull[place][at]
-        return Spread(self._chances, values, whole, inside)
+        return whole, inside
 
     def _before(self, level: int, place: int, paths: Sequence[_Places]) -> _Floats:
         """Which part of the leaves of the node at each place of a path are before its end."""
@@ -299,10 +342,29 @@ class Fit:
 
 def _powers(weights: _Floats) -> _Floats:
     """By what sums are multiplied where all weights are."""
-    return np.stack([weights**2, weights, weights, weights**2, np.ones(len(weights))], axis=1)[:, np.newaxis]
+    found = np.ones((len(weights), 1, SUMS))
+    found[:, 0, 0] = found[:, 0, 3] = weights**2
+    found[:, 0, 1] = found[:, 0, 2] = weights
+    return found
+
+
+def _totals(weights: _Floats, counts: _Floats, shares: _Floats) -> _Floats:
+    """The sums over nodes, as often as they count, with what of them is shares: a reading a column."""
+    squares = weights**2
+    pairs = ((counts, squares), (counts, weights), (shares, weights), (shares, squares))
+    return np.stack([*(np.einsum("ij,ij->j", *pair) for pair in pairs), counts.sum(axis=0)], axis=1)
 
 
 def _sums(weights: _Floats, shares: _Floats, counts: _Floats | float = 1.0) -> _Floats:
     """The sums of single nodes, or of parts of them."""
-    ones = np.broadcast_to(counts, weights.shape)
-    return np.stack([weights**2 * ones, weights * ones, shares * weights, shares * weights**2, ones], axis=1)
+    found, squares = np.empty((len(weights), SUMS)), weights**2
+    found[:, 0], found[:, 1] = squares * counts, weights * counts
+    found[:, 2], found[:, 3], found[:, 4] = shares * weights, shares * squares, counts
+    return found
+
+
+def _earlier(values: _Floats) -> _Floats:
+    """What comes before each of some values, added up; at last, all of them."""
+    found = np.zeros(len(values) + 1)
+    np.cumsum(values, out=found[1:])
+    return found

@@ -69,12 +69,12 @@ class Spread:
         self.values = values
         """What is read."""
         self._chances, self._sums, self._inside = chances, sums, inside
-        squares, total, mean, own, _ = np.moveaxis(sums, -1, 0)
+        squares, total, mean, own, _ = _each(sums)
         nothing = np.zeros(total.shape)
         least = _LEAST * chances.variances(squares, total, nothing, nothing)
         self._grain = GRAIN * squares / np.maximum(chances.reports, 1)
         whole = np.maximum(chances.variances(squares, total, mean, own), least) + self._grain
-        kept = np.clip(own - mean**2, 0, whole / (chances.p - chances.q) ** 2)
+        kept = np.minimum(np.maximum(own - mean**2, 0), whole / (chances.p - chances.q) ** 2)
         self.variances = chances.added(whole)
         """Of each, about the population that the devices are a sample of."""
         self.kept = (kept / chances.reports).sum(axis=-1)
@@ -106,10 +106,15 @@ class Spread:
 
 def _average(sums: _Floats, shares: _Floats, doubt: _Floats) -> _Floats:
     """What a device counts for that is one of some share, on average, and the square of it."""
-    squares, total, mean, own, count = np.moveaxis(sums, -1, 0)
+    squares, total, mean, own, count = _each(sums)
     share, error = np.maximum(shares, 0.0)[:, np.newaxis], doubt[:, np.newaxis]
     known = share > 0
     count = np.maximum(count, 1e-300)
     weight = (np.where(known, mean, 0.0) + error * total / count) / (share + error)
     square = (np.where(known, own, 0.0) + error * squares / count) / (share + error)
-    return np.stack([weight, np.maximum(square, weight**2)])
+    return np.array([weight, np.maximum(square, weight**2)])
+
+
+def _each(sums: _Floats) -> tuple[_Floats, ...]:
+    """The sums one by one, of all readings and levels."""
+    return tuple(sums[..., place] for place in range(SUMS))

@@ -38,9 +38,9 @@ def parts(values: _Floats, kept: _Floats, whole: _Floats, spread: float, reports
         return np.ones((3, len(values)))
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     low, high = roots(values, z * z / reports * (kept * (spread - 1) + whole))
-    shares = np.clip([low, values, high], 0, 1)
+    shares = np.minimum(np.maximum(np.array([low, values, high]), 0.0), 1.0)
     own, every = (low + shares * (slope + shares * curve) for low, slope, curve in (kept, whole))
-    found: _Floats = np.clip(own / every, 0, 1)
+    found: _Floats = np.minimum(np.maximum(own / every, 0.0), 1.0)
     return found
 
 

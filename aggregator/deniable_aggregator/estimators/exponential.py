@@ -19,7 +19,9 @@ it 95% intervals cover 88% where one report is expected; with it 93.5% at least 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,17 +60,12 @@ class Places:
     @property
     def channel(self) -> _Floats:
         """P(y | x), a row an x."""
-        place = np.arange(self.named.shape[-1])
-        weights = self.decay ** abs(place[:, np.newaxis] - place)
-        channel: _Floats = weights / weights.sum(axis=1, keepdims=True)
-        return channel
+        return _known(self.decay, self.named.shape[-1]).channel
 
     def _weights(self) -> tuple[_Floats, _Floats]:
         """b and a."""
-        scale = 1 / (np.diag(self.channel) * (1 - self.decay) * (1 + self.decay))
-        inner = np.ones(len(scale))
-        inner[[0, -1]] = 0
-        return scale * (1 + inner * self.decay**2), scale * self.decay
+        known = _known(self.decay, self.named.shape[-1])
+        return known.b, known.a
 
     def _observed(self) -> tuple[_Floats, _Floats]:
         """Own and beside; nan without reports."""
@@ -97,7 +94,7 @@ class Places:
         interval: `parts`. How many reports are beside a place is taken to be as observed, within what is possible.
         """
         b, a = self._weights()
-        certain, least, most = _bounds(self.channel)
+        certain, least, most = _known(self.decay, self.named.shape[-1]).bounds
         shares = np.clip(self.values, 0, 1)
         beside = np.clip(self._observed()[1], *(shares * certain + (1 - shares) * chance for chance in (least, most)))
         ones = np.ones(len(b))
@@ -111,13 +108,37 @@ class Places:
         score = _Score(
             *self._observed(),
             *self._weights(),
-            *_bounds(self.channel),
+            *_known(self.decay, self.named.shape[-1]).bounds,
             self.reports,
             NormalDist().inv_cdf((1 + confidence) / 2),
             target is Target.POPULATION,
         )
         low, high = score.farthest(np.array([0.0, 1.0]))
         return low, high
+
+
+class _Known(NamedTuple):
+    """What depends on the mechanism alone, whatever was reported."""
+
+    channel: _Floats
+    b: _Floats
+    a: _Floats
+    bounds: tuple[_Floats, _Floats, _Floats]
+    """The chance of a report beside each place, from the place itself and, at least and at most, from another."""
+
+
+@lru_cache(maxsize=64)
+def _known(decay: float, count: int) -> _Known:
+    place = np.arange(count)
+    weights = decay ** abs(place[:, np.newaxis] - place)
+    channel = weights / weights.sum(axis=1, keepdims=True)
+    scale = 1 / (np.diag(channel) * (1 - decay) * (1 + decay))
+    inner = np.ones(count)
+    inner[[0, -1]] = 0
+    found = _Known(channel, scale * (1 + inner * decay**2), scale * decay, _bounds(channel))
+    for each in (channel, found.b, found.a, *found.bounds):
+        each.setflags(write=False)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +180,8 @@ class _Score:
             if (width <= _NEAR).all():
                 break
             least = _NEAR / 2 / np.maximum(width, _NEAR)
-            way = np.clip(under / (under - over), least, 1 - least) if step < _FEW_STEPS else 0.5
-            middle = inside + (outside - inside) * way
+            line = np.minimum(np.maximum(under / (under - over), least), 1 - least) if step < _FEW_STEPS else 0.5
+            middle = inside + (outside - inside) * line
             found = self._doubt(middle, estimate)
             beyond = found > 0
             under, over = (
@@ -187,15 +208,15 @@ class _Score:
         square = 2 * gain * a
         likeliest = (linear + np.sqrt(linear**2 + 2 * square * beside * shares * free)) / square
         fixed = shares * self.certain
-        return np.clip(likeliest, fixed + (1 - shares) * self.least, fixed + (1 - shares) * self.most)
+        rest = 1 - shares
+        return np.minimum(np.maximum(likeliest, fixed + rest * self.least), fixed + rest * self.most)
 
 
 def _bounds(channel: _Floats) -> tuple[_Floats, _Floats, _Floats]:
-    """The chance of a report beside each place, from the place itself and, at least and at most, from another."""
     chance = _beside(channel)
     other = chance.copy()
     np.fill_diagonal(other, np.nan)
-    return np.diag(chance), np.nanmin(other, axis=0), np.nanmax(other, axis=0)
+    return np.diag(chance).copy(), np.nanmin(other, axis=0), np.nanmax(other, axis=0)
 
 
 def _beside(amounts: _Floats) -> _Floats:

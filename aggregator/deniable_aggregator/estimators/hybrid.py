@@ -51,14 +51,15 @@ def _noise(mechanism: Hybrid) -> Noise:
     levels = np.array(mechanism.levels, dtype=np.float64)
     everywhere = np.concatenate([channel, (channel[1:] + channel[:-1]) / 2])
 
-    def moment(chances: NDArray[np.float64], order: int) -> NDArray[np.float64]:
-        deviation = levels - (chances @ levels)[:, np.newaxis]
-        return np.asarray((chances * deviation**order).sum(axis=1))
-
+    deviation = levels - (everywhere @ levels)[:, np.newaxis]
+    squares = deviation * deviation
+    second, third, fourth = (
+        (everywhere * each).sum(axis=1) for each in (squares, squares * deviation, squares * squares)
+    )
     return Noise(
-        float(moment(channel, 2).min()),
-        float(moment(everywhere, 2).max()),
-        float(abs(moment(everywhere, 3)).max()),
-        float(moment(everywhere, 4).max()),
-        float((moment(everywhere, 4) - moment(everywhere, 2) ** 2).min()),
+        float(second[: mechanism.inputs].min()),
+        float(second.max()),
+        float(abs(third).max()),
+        float(fourth.max()),
+        float((fourth - second**2).min()),
     )

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.mechanisms import ProjectiveGeometryResponse
-from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._frequencies import Frequencies, chances
 
 __all__ = ["DIVISIBLE", "frequencies", "idle", "supports"]
 
@@ -47,6 +47,8 @@ DIVISIBLE = True
 """Of fewer reports counts may be parts: a support is a sum over many points with next to no reports each, and would
 be off by as many roundings."""
 
+_FEW = 128
+"""Of so few points the definition is quicker than transforms, in whole numbers anyway."""
 _SMALL = 1 << 14
 """Of tables of so many counts the multiples are kept: 100 kB of them at the most, each."""
 
@@ -54,23 +56,49 @@ _SMALL = 1 << 14
 def frequencies(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> Frequencies:
     """Counters: how often each point was sent."""
     supported = _whole(supports(counters, mechanism.order, mechanism.dimensions))[: mechanism.inputs]
-    return Frequencies(round(counters.sum()), supported, float(mechanism.p), float(mechanism.q))
+    return Frequencies(round(counters.sum()), supported, *chances(mechanism))
 
 
 def idle(mechanism: ProjectiveGeometryResponse, counters: _Integers) -> tuple[_Integers, float]:
     """The points that stand for no answer: any two hyperplanes share as many points, so that each is supported with
     the chance of another answer."""
-    return supports(counters, mechanism.order, mechanism.dimensions)[mechanism.inputs :], float(mechanism.q)
+    return supports(counters, mechanism.order, mechanism.dimensions)[mechanism.inputs :], chances(mechanism)[1]
 
 
 def supports(counters: NDArray[Any], order: int, dimensions: int) -> NDArray[Any]:
     """For every point, how many reports support it; whole numbers of whole ones."""
-    supported = np.zeros(1, counters.dtype)
-    for degree in range(1, dimensions):
-        lower = (order**degree - 1) // (order - 1)
-        sums = _sums(counters[lower : lower + order**degree], order, degree)
-        supported = np.append(counters[:lower].sum(), supported[:, np.newaxis] + sums)
+    few = _first(order, dimensions)
+    supported: NDArray[Any] = _hyperplanes(order, few) @ counters[: _points(order, few)]
+    for degree in range(few, dimensions):
+        supported = _further(counters, supported, order, degree)
     return supported
+
+
+def _points(order: int, dimensions: int) -> int:
+    return int((order**dimensions - 1) // (order - 1))
+
+
+def _further(counters: NDArray[Any], supported: NDArray[Any], order: int, degree: int) -> NDArray[Any]:
+    """The supports in one dimension more."""
+    lower = _points(order, degree)
+    sums = _sums(counters[lower : lower + order**degree], order, degree)
+    return np.append(counters[:lower].sum(), supported[:, np.newaxis] + sums)
+
+
+@lru_cache(maxsize=256)
+def _first(order: int, dimensions: int) -> int:
+    """The dimensions that need no transform: those of few points."""
+    return max(own for own in range(1, dimensions + 1) if own == 1 or _points(order, own) <= _FEW)
+
+
+@lru_cache(maxsize=32)
+def _hyperplanes(order: int, dimensions: int) -> _Integers:
+    """Of few points which lie in which hyperplane, a row a hyperplane."""
+    if dimensions == 1:
+        return np.zeros((1, 1), np.int64)
+    before, points = _hyperplanes(order, dimensions - 1), np.eye(_points(order, dimensions), dtype=np.int64)
+    every = [_further(each, before @ each[: len(before)], order, dimensions - 1) for each in points]
+    return np.stack(every, axis=1)
 
 
 def _sums(table: NDArray[Any], order: int, degree: int) -> NDArray[Any]:
@@ -119,6 +147,7 @@ def _error(order: int) -> float:
     return order * math.sqrt(order) * 2.0**-50
 
 
+@lru_cache(maxsize=256)
 def _most(order: int, degree: int) -> int:
     """The reports in a table of which every sum is off by at most 1/4."""
     return int(0.25 / (_error(order) * (1.5 * degree * math.sqrt(order ** (degree - 1)) + 1)))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable.mechanisms import RandomizedResponse
-from deniable_aggregator.estimators._frequencies import Frequencies
+from deniable_aggregator.estimators._frequencies import Frequencies, chances
 from deniable_aggregator.estimators._ranks import Ranks
 
 __all__ = ["channel", "frequencies", "ranks"]
@@ -14,7 +14,7 @@ __all__ = ["channel", "frequencies", "ranks"]
 
 def frequencies(mechanism: RandomizedResponse, counters: NDArray[np.int64]) -> Frequencies:
     """Counters: how often each answer was named."""
-    return Frequencies(int(counters.sum()), counters, float(mechanism.p), float(mechanism.q))
+    return Frequencies(int(counters.sum()), counters, *chances(mechanism))
 
 
 def ranks(mechanism: RandomizedResponse, counters: NDArray[np.int64]) -> Ranks:

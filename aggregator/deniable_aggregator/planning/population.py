@@ -82,7 +82,7 @@ class Population(Sequence[Any]):
         return self.values[self.places[device]]
 
     def __iter__(self) -> Iterator[Any]:
-        return (self.values[place] for place in self.places.tolist())
+        return map(self.values.__getitem__, self.places.tolist())
 
 
 Fleet = Callable[[int, np.random.Generator], Population]

@@ -20,7 +20,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -83,6 +83,7 @@ _FEW, _REACH = 100.0, 8
 """Up to such a standard deviation every count is looked at, as far as so many of it; beyond it they are normal."""
 _WORD = "elephant"
 """A word that is asked for, of eight letters: nobody has it."""
+_Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
 
@@ -104,12 +105,29 @@ def widths(
 ) -> list[Width]:
     """Of each row of the answer that so many devices make, which all have one; p-values have none, nor have rows that
     not every answer has. Of few devices more `answers` tell better what is not exact."""
-    asked, exact = _Asked(max(round(devices * metric.sample), 1), confidence, answers), _EXACT.get(type(metric.kind))
-    has = fleet or evenly(metric)
+    if fleet is None:
+        return list(_of_evenly(metric, devices, confidence, answers))
+    return _of_fleet(
+        metric, _asked(metric, devices, confidence, answers), fleet, lambda: [*looked_at(fleet, devices)]
+    )
+
+
+@lru_cache(maxsize=256)
+def _of_evenly(metric: Metric, devices: int, confidence: float, answers: int) -> tuple[Width, ...]:
+    """Where nobody says what the devices have: asked again and again, by a plan and by what is told beside it."""
+    asked = _asked(metric, devices, confidence, answers)
+    return tuple(_of_fleet(metric, asked, evenly(metric), lambda: spread(metric)))
+
+
+def _asked(metric: Metric, devices: int, confidence: float, answers: int) -> _Asked:
+    return _Asked(max(round(devices * metric.sample), 1), confidence, answers)
+
+
+def _of_fleet(metric: Metric, asked: _Asked, fleet: Fleet, values: Callable[[], list[Any]]) -> list[Width]:
+    exact = _EXACT.get(type(metric.kind))
     if exact is None or isinstance(metric.columns[0].shape, Integer):
-        return _simulated(metric, asked, has)
-    values = spread(metric) if fleet is None else list(looked_at(has, devices))
-    return exact(metric, asked, values)
+        return _simulated(metric, asked, fleet)
+    return exact(metric, asked, values())
 
 
 def looked_at(fleet: Fleet, seed: int) -> Population:
@@ -199,9 +217,7 @@ def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     assert isinstance(kind, Quantity)
     found = means(mechanism, _nothing(metric))
     if isinstance(found, Means):
-        sent = symbols(metric, [(kind.check(value), often) for value, often in Counter(values).items()])
-        assert sent is not None  # outputs are few, and one word says between which inputs a quantity lies
-        return _of_symbols(metric, asked, truth(metric, values), sent)
+        return _of_symbols(metric, asked, truth(metric, values), _sent(metric, tuple(Counter(values).items())))
     start, end = kind.ends
     share = float(np.mean(np.clip(values, start, end)) - start) / (end - start)
     half = (end - start) * _counted(found.frequencies, asked.devices, share, asked.confidence)
@@ -210,6 +226,14 @@ def _of_means(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Widt
     total = every.value, math.hypot(half * every.value, coins)
     scales = [(own, *(total if own.measure is Measure.TOTAL else (1.0, half))) for own in headings(metric)]
     return [Width(RowId(own.name, own.name), own, known, (end - start) * scale) for own, scale, known in scales]
+
+
+@lru_cache(maxsize=16)
+def _sent(metric: Metric, values: tuple[tuple[Any, int], ...]) -> Symbols:
+    """Of quantities: the same for any number of devices, which is looked for."""
+    found = symbols(metric, [(metric.kind.check(value), often) for value, often in values])
+    assert found is not None  # outputs are few, and one word says between which inputs a quantity lies
+    return found
 
 
 def _of_ranks(metric: Metric, asked: _Asked, values: Sequence[Any]) -> list[Width]:
@@ -262,59 +286,79 @@ def _simulated(metric: Metric, asked: _Asked, fleet: Fleet) -> list[Width]:
 
 def _as_of(metric: Metric, devices: int, found: Estimate, known: Mapping[RowId, float]) -> Iterator[Width]:
     """The rows of an answer, as if so many devices had made it; where they are means, by what is known of these."""
-    part, rows = math.sqrt(found.reports / devices), found.by_id
+    part, told = math.sqrt(found.reports / devices), _told(found)
     reach = NormalDist().inv_cdf((1 + found.confidence) / 2)
-    averages = dict(zip(found.ids, np.isfinite(values_vary(metric, found)).tolist(), strict=True))
-    for own, possible in zip(_of_answer(metric, devices, found), _possible(metric, found), strict=True):
-        row = rows[own.where]
-        if averages[own.where] and own.heading.measure is not Measure.TOTAL and row.std_error > 0:
-            error = part * row.std_error
-            usual = _cut(known[own.where] + error * _places(), reach * error, possible)
-            here = _cut(np.array([row.value]), reach * error, possible) if part == 1 else own.half
-            yield own._replace(half=own.half + usual - here)
+    vary = dict(zip(found.ids, np.isfinite(values_vary(metric, found)).tolist(), strict=True))
+    means = [
+        vary[where] and heading.measure is not Measure.TOTAL and row.std_error > 0 for where, heading, row in told
+    ]
+    possible = _possible(metric, found)
+    every = zip(told, means, possible, strict=True)
+    usual = iter(_usual([(known[own[0]], own[2], ends) for own, mean, ends in every if mean], part, reach))
+    for own, mean in zip(_of_answer(devices, found, told, possible), means, strict=True):
+        if mean:
+            then, here = next(usual)
+            yield own._replace(half=own.half + then - (here if part == 1 else own.half))
         else:
             fixed = metric.kind.width / 2 if isinstance(metric.kind, Distribution) else 0.0
             yield own._replace(half=fixed + part * max(own.half - fixed, 0.0))
 
 
-def _cut(values: NDArray[np.float64], reach: float, possible: tuple[float, float]) -> float:
-    """Half of the interval around a value, as far as it is possible, on average."""
-    return float((np.clip(values + reach, *possible) - np.clip(values - reach, *possible)).mean()) / 2
+def _usual(
+    means: Sequence[tuple[float, Row, tuple[float, float]]], part: float, reach: float
+) -> Iterator[tuple[float, float]]:
+    """Of rows that are means, and of which the truth and what is possible is known: half of the interval around
+    estimates near the truth, and around its own."""
+    if not means:
+        return iter(())
+    known, values, errors, low, high = np.array(
+        [(true, row.value, part * row.std_error, *ends) for true, row, ends in means]
+    ).T[:, :, np.newaxis]
+    around = (_cut(each, reach * errors, (low, high)).tolist() for each in (known + errors * _places(), values))
+    return zip(*around, strict=True)
+
+
+def _cut(values: _Floats, reach: _Floats, possible: tuple[_Floats, _Floats]) -> _Floats:
+    """Half of the intervals around values, as far as they are possible, on average over each row of these."""
+    low, high = (np.minimum(np.maximum(each, possible[0]), possible[1]) for each in (values + reach, values - reach))
+    half: _Floats = (low - high).mean(axis=1) / 2
+    return half
 
 
 def _averaged(drawn: Iterator[list[Width]], most: int, fewest: int = _FEWEST) -> list[Width]:
     """The rows that all answers have, with their halves on average: of as many answers as tell them. Of few answers
     chance can make halves look alike that are not: where they cost little, more are the fewest."""
-    every: list[dict[RowId, Width]] = []
-    while len(every) < min(fewest, max(most, _FEWEST)) or (len(every) < most and not _are_known(every)):
-        every.append({own.where: own for own in next(drawn)})
-    return [
-        own._replace(half=math.fsum(each[own.where].half for each in every) / len(every))
-        for own in every[0].values()
-        if all(own.where in each for each in every)
-    ]
+    rows = {own.where: own for own in next(drawn)}
+    halves, answers = {where: [own.half] for where, own in rows.items()}, 1
+    while answers < min(fewest, max(most, _FEWEST)) or (answers < most and not _are_known([*halves.values()])):
+        found, answers = {own.where: own.half for own in next(drawn)}, answers + 1
+        halves = {where: own for where, own in halves.items() if where in found}
+        for where, own in halves.items():
+            own.append(found[where])
+    return [rows[where]._replace(half=math.fsum(own) / answers) for where, own in halves.items()]
 
 
-def _are_known(every: Sequence[Mapping[RowId, Width]]) -> bool:
+def _are_known(halves: Sequence[Sequence[float]]) -> bool:
     """Whether the error of each row's half is a small part of it; looked at now and then. None is seen of few answers
     that are the same."""
-    if len(every) % _FEWEST:
-        return False
-    rows = [row for row in every[0] if all(row in each for each in every)]
-    halves = np.array([[each[row].half for row in rows] for each in every])
-    errors = halves.std(axis=0, ddof=1) / math.sqrt(len(every))
-    return bool((errors <= _SURE * halves.mean(axis=0)).all()) and (bool(errors.all()) or len(every) >= _SAME)
+    if not halves or len(halves[0]) % _FEWEST:
+        return not halves
+    every = np.array(halves).T
+    errors = every.std(axis=0, ddof=1) / math.sqrt(len(every))
+    return bool((errors <= _SURE * every.mean(axis=0)).all()) and (bool(errors.all()) or len(every) >= _SAME)
 
 
-def _of_answer(metric: Metric, devices: int, found: Estimate) -> list[Width]:
+def _of_answer(
+    devices: int,
+    found: Estimate,
+    told: Sequence[tuple[RowId, Heading, Row]],
+    possible: Sequence[tuple[float, float]],
+) -> Iterator[Width]:
     """The rows of an answer, but for p-values; totals as of so many devices."""
-    made = []
-    every = zip(_told(found), _possible(metric, found), strict=True)
-    for (where, heading, row), (least, most) in every:
+    for (where, heading, row), (least, most) in zip(told, possible, strict=True):
         scale = devices / found.reports if heading.measure is Measure.TOTAL else 1.0
         half, is_open = half_of(row.low, row.value, row.high)
-        made.append(Width(where, heading, half * scale, (most - least) * scale, is_open))
-    return made
+        yield Width(where, heading, half * scale, (most - least) * scale, is_open)
 
 
 def _told(found: Estimate) -> list[tuple[RowId, Heading, Row]]:

@@ -75,7 +75,9 @@ class Distribution(Levelled):
 
     def boundary(self, place: int) -> float:
         """Where a bucket begins; the end of the range, where there is no further one."""
-        return float(self.low + (self.high - self.low) * place / self.buckets)
+        low, high = self.low.as_integer_ratio(), self.high.as_integer_ratio()
+        start, end = low[0] * high[1], high[0] * low[1]  # in whole numbers, as the exact fraction is rounded
+        return (start * self.buckets + (end - start) * place) / (low[1] * high[1] * self.buckets)
 
     def first(self, level: int, node: int) -> int:
         """The first bucket of a node; of a level the number of nodes is the buckets' end."""

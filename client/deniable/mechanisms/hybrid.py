@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from deniable.epsilon import Epsilon
 from deniable.mechanisms._mechanism import Mechanism
@@ -58,6 +58,9 @@ MOST_INPUTS = 1001
 
 _HALF = WIDTH // 2
 _SPREAD = Fraction(43, 100)
+_ROUGH = 1e-9
+"""By such a part doubles tell at which places the variance may be the greatest: they are right to 10^-12."""
+_Number = TypeVar("_Number", Fraction, float)
 _TOP = 1 << 20
 """The highest level: the rounding of levels to integers costs less than 10^-6 of the variance."""
 
@@ -83,7 +86,8 @@ class Hybrid(Mechanism):
         levels = _levels(float(self.epsilon.exp), self.inputs)
         object.__setattr__(self, "inside", inside_threshold(self.epsilon, WIDTH, self.outputs))
         object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "marks", tuple(float(place) for place in self.places))
+        first, *_, last = sums = _band_sums(levels)
+        object.__setattr__(self, "marks", tuple((each - first) / (last - first) for each in sums))
 
     @classmethod
     def best(cls, epsilon: Epsilon) -> Self:
@@ -120,12 +124,20 @@ class Hybrid(Mechanism):
     def variance(self) -> Fraction:
         """Of one report's estimate, in squared ranges, for the value on the range where it is greatest."""
         squares = [level * level for level in self.levels]
-        outside = self._outside * sum(squares)
-        size = self.ends[1] * 2
-        moments = [(outside + self._extra * total) / size**2 for total in _band_sums(squares)]
-        middle = Fraction(1, 2)  # where level 0 is read
-        inputs = [(place - middle, moment) for place, moment in zip(self.places, moments, strict=True)]
-        return max(_highest(*start, *end) for start, end in pairwise(inputs))
+        outside, extra, size = self._outside * sum(squares), self._extra, (self.ends[1] * 2) ** 2
+        totals, middle = _band_sums(squares), Fraction(1, 2)  # where level 0 is read
+        rough = [(float(outside) + float(extra) * total) / float(size) for total in totals]
+        about = [
+            _highest(*one, *two)
+            for one, two in pairwise((x - 0.5, y) for x, y in zip(self.marks, rough, strict=True))
+        ]
+        places, least = self.places, max(about) * (1 - _ROUGH)
+
+        def read(number: int) -> tuple[Fraction, Fraction]:
+            return places[number] - middle, (outside + extra * totals[number]) / size
+
+        near = (number for number, each in enumerate(about) if each >= least)  # the others are not the greatest
+        return max(_highest(*read(number), *read(number + 1)) for number in near)
 
     @property
     def sorts(self) -> Sorts:
@@ -155,7 +167,7 @@ class Hybrid(Mechanism):
 
     def probability(self, payload: int, value: int) -> Fraction:
         """The chance of an output in the band, or of another."""
-        return self._outside + self._extra * (payload in self._band(value))
+        return Fraction(self.inside, WORD * WIDTH) if payload in self._band(value) else self._outside
 
     def payloads(self) -> Iterator[int]:
         """All outputs."""
@@ -187,7 +199,7 @@ def _band_sums(numbers: tuple[int, ...] | list[int]) -> list[int]:
     return [end - start for start, end in zip(upto, upto[WIDTH:], strict=False)]
 
 
-def _highest(low: Fraction, low_moment: Fraction, high: Fraction, high_moment: Fraction) -> Fraction:
+def _highest(low: _Number, low_moment: _Number, high: _Number, high_moment: _Number) -> _Number:
     """The greatest variance between two places, where values are one or the other at random.
 
     From one to the other the second moment rises along a line, and the square of the mean along a parabola.
