@@ -128,6 +128,8 @@ def guide(atheris: Any, name: str, runs: int, seed: int) -> None:
     """Judge so many inputs that coverage guides to; it does not return."""
     with atheris.instrument_imports(include=[*WATCHED[name]]):
         own = target(name)
+    for each in (*own.seeds(), *found(name)):
+        own.judge(each)  # what is loaded when it is first needed is no input's time
     kept = KEPT / name
     kept.mkdir(parents=True, exist_ok=True)
     for number, each in enumerate((*own.seeds(), *found(name))):

@@ -144,14 +144,15 @@ def squares(metric: Metric, estimate: Estimate) -> _Floats:
         own = 0.0 if math.isnan(row.std_error) else z * row.std_error
         below, above = row.value - row.low, row.high - row.value
         if row.low <= least:
-            below = max(below, _across(own, above, heading))
+            below = max(below, _across(own, 0.0 if row.high >= most else above, heading))
         if row.high >= most:
-            above = max(above, _across(own, row.value - row.low, heading))
+            above = max(above, _across(own, 0.0 if row.low <= least else row.value - row.low, heading))
         squares[:, place] = max(below, 0.0) ** 2, max(above, 0.0) ** 2
     return squares
 
 
 def _across(own: float, reach: float, heading: Heading) -> float:
-    """How far an interval would go at the end that is cut off, from its reach at the other one. The ends of a share's
-    interval solve a quadratic equation: one reach times the other is the square of z standard errors."""
-    return own**2 / reach if heading.measure is Measure.SHARE and reach > own else own
+    """How far an interval would go at the end that is cut off, from its reach at the other; z standard errors if
+    that is cut off too. The ends of a share's interval solve a quadratic equation: one reach times the other is
+    the square of z standard errors."""
+    return own**2 / reach if heading.measure is Measure.SHARE and reach > 0 else own
