@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import functools
+import itertools
 import shutil
 import tempfile
 from collections.abc import Awaitable, Iterable
@@ -21,6 +22,7 @@ from deniable_aggregator.analysis.catalog import Catalog
 from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.analysis.query import Analyst
 from deniable_aggregator.serving.server import Server, Settings, layout_of
+from deniable_aggregator.store import Store
 from deniable_aggregator.web import Site
 from support.collection_files import head, metric
 from support.stored import put
@@ -37,7 +39,13 @@ COLLECTION = Collection.loads(
 )
 _QUESTIONS = 200
 """Of a connection: a busy page closes those over which much comes of which no batch does."""
+_REMEMBERED = 1000
+"""Questions of which one analyst may remember what it found."""
 _Found = TypeVar("_Found")
+
+
+def _analyst(store: Store) -> Analyst:
+    return Analyst(Catalog([COLLECTION]), store, lambda: (TODAY + 0.5) * COLLECTION.epoch_seconds)
 
 
 class Asked:
@@ -46,17 +54,15 @@ class Asked:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._directory = Path(tempfile.mkdtemp(prefix="deniable-asked-"))
-        noon = (TODAY + 0.5) * COLLECTION.epoch_seconds
-        analysts = functools.cache(lambda store: Analyst(Catalog([COLLECTION]), store, lambda: noon))
-        self._site = Site("127.0.0.1:0", analysts)
+        self._site = Site("127.0.0.1:0", functools.cache(_analyst))
+        self._asked = itertools.count()
         settings = Settings(listen="127.0.0.1:0", data_dir=self._directory / "data", grace=1.0)
         self._server = Server(settings, [layout_of(COLLECTION)], [], [self._site.beside])
         self._begun: list[asyncio.StreamWriter] = []
         self._left = 0
         self.wait_for(self._server.start())
         self.wait_for(self._fill())
-        self.analyst = analysts(self._server.store)
-        """Who answers."""
+        self._analyst = _analyst(self._server.store)
         self._reader: asyncio.StreamReader | None = None
 
     async def _fill(self) -> None:
@@ -70,6 +76,13 @@ class Asked:
     def wait_for(self, work: Awaitable[_Found]) -> _Found:
         """What comes of something, while all else goes on."""
         return self._loop.run_until_complete(asyncio.ensure_future(work, loop=self._loop))
+
+    def analyst(self) -> Analyst:
+        """Who answers over gRPC: somebody else now and then, since one may remember 400,000 rows. What is left of a
+        question beyond that is a fault."""
+        if next(self._asked) % _REMEMBERED == 0:
+            self._analyst = _analyst(self._server.store)
+        return self._analyst
 
     def end(self) -> None:
         """End the aggregator with its store."""

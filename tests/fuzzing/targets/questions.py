@@ -53,7 +53,7 @@ class _Call:
 
 async def _answer(method: Any, request: Message, call: Any) -> Any:
     """The answer; of a watch the first."""
-    service = EstimateService(asked().analyst)
+    service = EstimateService(asked().analyst())
     if not method.server_streaming:
         return await getattr(service, method.name)(request, call)
     watch: Any = service.WatchEstimates(request, call)  # type: ignore[arg-type]
