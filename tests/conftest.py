@@ -26,6 +26,9 @@ settings.load_profile("deniable")
 
 leave_to_tests()
 
+_LOOKS_EVERY = 20_000
+"""So many objects more than have gone: what tests make and drop is looked through as seldom as it is worth it."""
+
 # What is collected stays until the end: the collector would look through all of it again and again, and find nothing.
 gc.disable()
 
@@ -53,4 +56,5 @@ def pytest_collection_finish() -> None:
     """Thousands of tests, and the modules that they are in, stay until the end: the collector need not look again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_LOOKS_EVERY)  # hypothesis is told of every look, in Python
     gc.enable()

@@ -21,8 +21,9 @@ from deniable_aggregator import Reader
 from deniable_aggregator.web import prometheus
 from support.commands import EDITOR, ROOT
 from support.deployed import DEPLOY, StoreOfOnesOwn, batches, serving, store
+from support.ports import free_port
 from support.programs import deploys
-from support.prometheus import free_port, promtool
+from support.prometheus import promtool
 from support.submitting import submit
 from support.waiting import soon
 

@@ -20,8 +20,9 @@ import yaml
 
 from support.commands import COMMAND, EDITOR, ROOT
 from support.deployed import DEPLOY, answers, batches, users
+from support.ports import free_port
 from support.programs import deploys, program
-from support.prometheus import free_port, promtool, query, rules
+from support.prometheus import promtool, query, rules
 from support.servers import VALKEY
 from support.submitting import submit
 from support.waiting import PATIENCE, soon

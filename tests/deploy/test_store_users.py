@@ -21,7 +21,7 @@ from deniable_aggregator.store import CounterKey, Durability, Promise, Store
 from support.aggregator_store import add, additions, admission, batch_ids, fresh_key, window_of
 from support.commands import EDITOR, told
 from support.deployed import DEPLOY, StoreOfOnesOwn, batches, serving, store, users
-from support.prometheus import free_port
+from support.ports import free_port
 from support.servers import Cluster, cluster
 from support.submitting import submit
 from support.waiting import PATIENCE, soon

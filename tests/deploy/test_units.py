@@ -17,8 +17,8 @@ import pytest
 
 from support.commands import COMMAND, EDITOR, ROOT
 from support.deployed import DEPLOY, answers, batches, users
+from support.ports import free_port
 from support.programs import program
-from support.prometheus import free_port
 from support.servers import VALKEY
 from support.submitting import submit
 from support.waiting import PATIENCE, soon

@@ -23,6 +23,7 @@ from deniable_aggregator.store import CounterKey, Durability, EpochKey, Named, P
 from support.aggregator_store import additions, admission, batch_ids
 from support.commands import serving
 from support.endpoints import TLS
+from support.ports import free_port
 from support.servers import Running, server
 
 TOKEN = f"report {64 * '0'} the editor\n"
@@ -71,9 +72,7 @@ class Deployment:
 
     def runs(self) -> str:
         """Have an aggregator run with its collections, and a page; where it is reached."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.subject.page = f"127.0.0.1:{free.getsockname()[1]}"
+        self.subject.page = f"127.0.0.1:{free_port()}"
         reading = self.room / "reading"
         reading.write_text("reads all\n")
         self.tokens.write_text(f"{TOKEN}read {hashlib.sha256(b'reads all').hexdigest()}\n")
@@ -307,9 +306,7 @@ def a_damaged_counter(own: Deployment) -> None:
 
 
 def nobody_there(own: Deployment) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        own.subject.endpoint = f"127.0.0.1:{free.getsockname()[1]}"
+    own.subject.endpoint = f"127.0.0.1:{free_port()}"
     own.told(access=Access(None, None, None, own.tokens))
     own.subject.page = None
 

@@ -19,6 +19,7 @@ from deniable_aggregator.serving.server import Settings
 from doctor import faults
 from doctor.faults import TOKEN, Deployment, issue
 from support.commands import EDITOR, deniable, serving
+from support.ports import free_port
 
 
 @pytest.fixture
@@ -112,9 +113,7 @@ def test_what_is_planted_is_found(
 
 def test_a_page_that_speaks_tls_is_looked_at(deployment: Deployment) -> None:
     """As it is served to other machines: by its own certificate, and by no other that stands in its place."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        page = f"0.0.0.0:{free.getsockname()[1]}"
+    page = f"0.0.0.0:{free_port()}"
     own, others = deployment.certificate, deployment.room / "other.pem"
     tls = ("--tls-cert", own, "--tls-key", deployment.key, "--tokens", deployment.tokens, "--http", page)
     reading = deployment.room / "reading"

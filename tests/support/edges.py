@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from support.deployed import DEPLOY
 from support.endpoints import TLS
+from support.ports import free_port
 from support.programs import deploys, program
-from support.prometheus import free_port
 from support.waiting import PATIENCE, soon
 
 __all__ = ["EDGES", "Behind", "Edge", "edge"]

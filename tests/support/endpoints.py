@@ -17,6 +17,7 @@ from pathlib import Path
 import grpc
 
 from deniable.wire.upload import METHOD
+from support.ports import free_port
 from support.waiting import PATIENCE
 
 __all__ = ["GARBAGE", "TLS", "Endpoint", "answering", "dead", "lying", "refusing", "turning_away"]
@@ -103,9 +104,7 @@ def answering(
 
 def dead() -> str:
     """An endpoint where nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+    return f"127.0.0.1:{free_port()}"
 
 
 @contextlib.contextmanager

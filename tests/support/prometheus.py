@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import urllib.error
 import urllib.parse
@@ -17,10 +16,11 @@ from typing import Any, NamedTuple
 
 from support.aggregators import WORKER, started_by
 from support.commands import COMMAND, ROOT
+from support.ports import free_port
 from support.programs import program
 from support.waiting import PATIENCE, soon
 
-__all__ = ["DEPLOY", "Served", "free_port", "promtool", "query", "rules", "scraping", "served"]
+__all__ = ["DEPLOY", "Served", "promtool", "query", "rules", "scraping", "served"]
 
 DEPLOY = ROOT / "deploy" / "prometheus"
 
@@ -63,14 +63,6 @@ def served(data: Path, http: str, *arguments: str | Path) -> Iterator[Served]:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE)
         process.stdout.close()
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port: int = chosen.getsockname()[1]
-        return port
 
 
 def promtool(*arguments: str | Path, given: str | None = None) -> subprocess.CompletedProcess[str]:

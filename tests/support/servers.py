@@ -7,9 +7,7 @@ command line; what they know is in their directory.
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -22,6 +20,7 @@ import redis
 
 from deniable_aggregator.store import parented
 from deniable_aggregator.store.embedded import server_program
+from support.ports import free_port
 from support.waiting import PATIENCE, soon
 
 __all__ = ["REDIS", "VALKEY", "Cluster", "Running", "cluster", "sentinel", "server"]
@@ -34,21 +33,11 @@ _NODE_TIMEOUT = 1000
 """Milliseconds after which a cluster takes a silent server for dead."""
 
 
-def _port() -> int:
-    """A port that is free, and whose cluster bus's port is."""
-    while True:
-        port = random.randrange(20_000, 50_000)
-        with suppress(OSError), socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", port))
-            other.bind(("127.0.0.1", port + 10_000))
-            return port
-
-
 class Running:
     """A server."""
 
     def __init__(self, directory: Path, *settings: str, binary: str = VALKEY, port: int | None = None) -> None:
-        self.port = port or _port()
+        self.port = port or free_port()
         self.directory = directory
         self._binary = binary
         self._settings = settings

@@ -12,7 +12,7 @@ import deniable
 from support.commands import EDITOR, serving
 from support.commands import deniable as command
 from support.endpoints import TLS
-from support.prometheus import free_port
+from support.ports import free_port
 from support.waiting import PATIENCE, soon
 
 RIGHT = "to the port of `deniable serve --listen` (8470 unless said), and not to that of --http (8471)"

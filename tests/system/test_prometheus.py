@@ -25,7 +25,8 @@ from deniable_aggregator.planning.fleet import reported
 from deniable_aggregator.telling.digits import DECIMALS, decimals
 from support.collection_files import head, metric
 from support.commands import ROOT
-from support.prometheus import DEPLOY, Served, free_port, promtool, query, rules, scraping, served
+from support.ports import free_port
+from support.prometheus import DEPLOY, Served, promtool, query, rules, scraping, served
 from support.submitting import submit
 from support.waiting import PATIENCE, soon
 

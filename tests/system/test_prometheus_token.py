@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from support.commands import EDITOR
-from support.prometheus import DEPLOY, free_port, promtool, query, scraping, served
+from support.ports import free_port
+from support.prometheus import DEPLOY, promtool, query, scraping, served
 from support.waiting import soon
 from system.test_tokens import made
 
