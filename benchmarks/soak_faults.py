@@ -278,6 +278,9 @@ async def _everything(scene: Scene, seconds: float) -> None:
 _REFUSED = frozenset({"DeniableRejections"})
 _SLOW = frozenset({"DeniableStoreSlow"})
 _AWAY = frozenset({"DeniableStoreDown"})
+_FORGETTING = frozenset({"DeniableIdWindowAtRisk"})
+"""Who sets a clock back accepts epochs for longer than their ids were told to live. Of an epoch with batches,
+and with none that comes meanwhile, that is so, and has to be said (tests/web/test_id_margin.py)."""
 
 FULL_DISK = "a full disk"
 FAULTS = (
@@ -286,7 +289,7 @@ FAULTS = (
     Fault("the store killed, three times", _store_killed),
     Fault("a slow store: it stands still 16 of 17 times", _slow_store, _SLOW),
     Fault(FULL_DISK, _full_disk, _AWAY, _REFUSED),
-    Fault("the aggregator's clock two days behind", _clock_behind, _REFUSED),
+    Fault("the aggregator's clock two days behind", _clock_behind, _REFUSED, _FORGETTING),
     Fault("the aggregator's clock a day ahead", _clock_ahead),
     Fault("an eighth of the devices' clocks days ahead, an eighth behind", _wrong_devices, _REFUSED),
     Fault("2,000 connections that come and go", _crowd),

@@ -31,8 +31,8 @@ from fuzzing.target import NAMES, WATCHED, Target, found, target
 KEPT = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 _ROUND = 500_000
 _SAID_EVERY = 1_000_000
-_SLOW_SECONDS = 10
-"""For one input that is a hang."""
+_SLOW_SECONDS = 60
+"""For one input that is a hang, also of a process that gives way to all others."""
 _MOST_MEMORY = 2048
 """Megabytes of a process."""
 _GROWN = 16 << 20
@@ -128,6 +128,8 @@ def guide(atheris: Any, name: str, runs: int, seed: int) -> None:
     """Judge so many inputs that coverage guides to; it does not return."""
     with atheris.instrument_imports(include=[*WATCHED[name]]):
         own = target(name)
+    for each in (*own.seeds(), *found(name)):
+        own.judge(each)  # what is loaded when it is first needed is no input's time
     kept = KEPT / name
     kept.mkdir(parents=True, exist_ok=True)
     for number, each in enumerate((*own.seeds(), *found(name))):

@@ -30,6 +30,8 @@ WATCHED = {
     "trees": ("deniable.collection", "deniable.kinds"),
     "states": ("deniable.device",),
     "tokens": ("deniable_aggregator.serving.tokens",),
+    "questions": ("deniable_aggregator.analysis", "deniable_aggregator.telling", "deniable_aggregator.serving"),
+    "paths": ("deniable_aggregator.web", "deniable_aggregator.telling", "deniable_aggregator.analysis"),
     "exports": ("deniable_aggregator.moving", "json.decoder"),
 }
 """All targets, by the files that they are in, and whose code guides each: modules, and all below them."""

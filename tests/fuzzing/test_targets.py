@@ -19,11 +19,15 @@ from hypothesis import strategies as st
 from deniable.collection import _reader
 from deniable.device import statefile
 from deniable.kinds import tree
+from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis import offline
 from deniable_aggregator.ingest import alone, rows
 from deniable_aggregator.ingest.admission import Admission
 from deniable_aggregator.moving import importing
 from deniable_aggregator.serving import tokens
+from deniable_aggregator.telling import questions
+from deniable_aggregator.telling.messages import query_of
+from deniable_aggregator.web import parameters
 from fuzzing.mutation import changed
 from fuzzing.target import FOUND, NAMES, Target, found, target
 from fuzzing.targets import answers, batches, exports
@@ -98,6 +102,14 @@ def of_any_epoch(self: Admission, request: Any) -> Any:
     return ADMIT(self, request)
 
 
+def of_everybody(query: Any, *limits: bool, **more: bool) -> Any:
+    """What is asked of one segment is answered of all."""
+    of_all = pb.Query()
+    of_all.CopyFrom(query)
+    of_all.ClearField("segment")
+    return query_of(of_all, *limits, **more)
+
+
 ADMIT = Admission.admit
 ACCUMULATE, PARCELS, PATH = offline.accumulate, importing._parcels, tree._path
 FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None], bytes | None]] = {
@@ -132,6 +144,16 @@ FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None], bytes | None]
         "tokens",
         lambda patch: patch.setattr(tokens, "_LATE", re.compile("never")),
         b"report " + b"ab" * 32 + b" expires=2027-03-01",
+    ),
+    "a segment that is passed over": (
+        "questions",
+        lambda patch: patch.setattr(questions, "query_of", of_everybody),
+        None,
+    ),
+    "a parameter that says nothing": (
+        "paths",
+        lambda patch: patch.setattr(parameters, "_said", lambda _, value: value),
+        b"/api/v1/collections/editor/estimates?from=",
     ),
     "a parcel that is left out": (
         "exports",

@@ -54,6 +54,8 @@ from deniable_aggregator.answers import Estimate, Heading, Keys, Measure, Row, R
 __all__ = ["OTHERS", "UNKNOWN", "Change", "Comparison", "Devices", "against", "compared"]
 
 _Floats = NDArray[np.float64]
+_MOST_KNOWN = 1e30
+"""More than counters of 64 bits add up to, and little enough for squares of squares to be numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +182,12 @@ def against(
     held = held_at(metric, after, confidence, target, looks)
     found = side(metric, after, held.confidence, target)
     rows = found.estimate.by_id
-    for where in baseline:
+    for where, value in baseline.items():
         if where not in rows:
             there = ", ".join(f"{own.series}/{own.key}" for own in rows)
             raise ValueError(f"{metric.name} has no row {where.series}/{where.key}; there are {there}")
+        if not abs(value) <= _MOST_KNOWN:
+            raise ValueError(f"a baseline lies between -{_MOST_KNOWN:g} and {_MOST_KNOWN:g}, not at {value:g}")
     known = [baseline.get(where, math.nan) for where in rows]
     fixed = [
         Row(row.key, value, value, value, 0.0, row.parent) for row, value in zip(rows.values(), known, strict=True)
@@ -289,7 +293,11 @@ def _ratio(pair: _Pair) -> tuple[float, float, float]:
     before, after, span = pair.before.value, max(pair.after.value, 0.0), pair.heading.span
     if not np.isfinite(pair.own + pair.other).all():
         return math.nan, math.nan, math.nan
-    if before <= math.sqrt(pair.own[0]) or (pair.heading.measure is not Measure.SHARE and span and span[0] < 0):
+    if (
+        before <= 0
+        or before**2 <= pair.own[0]
+        or (pair.heading.measure is not Measure.SHARE and span and span[0] < 0)
+    ):
         return math.nan, math.nan, math.nan
     (down, up), (low, high), (less, more) = (each.tolist() for each in (pair.own, pair.other, pair.common))
     return after / before, _edge(before, after, up, low, less, -1), _edge(before, after, down, high, more, 1)

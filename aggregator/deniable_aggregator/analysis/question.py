@@ -15,7 +15,7 @@ from typing import NamedTuple
 from deniable import Collection, Metric
 from deniable_aggregator.analysis.anytime import Looks
 from deniable_aggregator.analysis.catalog import NOWHERE, Place
-from deniable_aggregator.answers import Estimate, Row, RowId, Target, check_fakes
+from deniable_aggregator.answers import Estimate, Row, RowId, Target, check_confidence, check_fakes
 
 __all__ = ["MOST_EPOCHS", "Answer", "EpochDoubt", "EpochSuspicion", "Overview", "Point", "Query", "Trend"]
 
@@ -68,8 +68,7 @@ class Query:
             )
         if not 1 <= self.epochs <= MOST_EPOCHS:
             raise ValueError(f"a window has 1 to {MOST_EPOCHS} epochs, not {self.epochs}")
-        if not 0 < self.confidence < 1:
-            raise ValueError(f"a confidence level lies between 0 and 1, not {self.confidence}")
+        check_confidence(self.confidence)
         if self.fakes:
             check_fakes(self.fakes)
 

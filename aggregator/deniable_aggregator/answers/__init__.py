@@ -43,11 +43,14 @@ from deniable_aggregator.estimators import simultaneous as confidence_of_each
 __all__ = [
     "CANDIDATES", "DEVICES", "QUANTILES", "RATE", "ROOMS", "SHARES", "Bound", "Counters", "Estimate",
     "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Suspicion", "Target", "always", "anew",
-    "answer", "apart", "by_size", "check_asked", "check_fakes", "combines", "consistent", "divisible", "effort",
-    "ends", "every_series", "headings", "jump", "leading", "of_all", "quantile_key", "row_count", "searching",
-    "share_key", "shared", "suspicions", "swaying", "truth", "values_vary", "view", "without_fakes",
-    "word_key",
+    "answer", "apart", "by_size", "check_asked", "check_confidence", "check_fakes", "combines", "consistent",
+    "divisible", "effort", "ends", "every_series", "headings", "jump", "leading", "of_all", "quantile_key",
+    "row_count", "searching", "share_key", "shared", "suspicions", "swaying", "truth", "values_vary", "view",
+    "without_fakes", "word_key",
 ]  # fmt: skip
+
+_LEAST_CONFIDENCE = 1e-6
+"""Errors are told by dividing an interval by how many of them it has: of less there would be none."""
 
 ROOMS: dict[str, Room] = {
     room.kind.name: room
@@ -106,8 +109,7 @@ def every_series(
 ) -> Estimate:
     """An answer with every series that it has, as whatever is made of it takes it: of those that are not told, where
     `only` some are, rows may be left out that take long. Its totals are of the devices that reported."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"a confidence level lies between 0 and 1, not {confidence}")
+    check_confidence(confidence)
     room = _room(metric)
     asked = (counters, confidence, target)
     if keys is None:
@@ -213,6 +215,13 @@ def apart(metric: Metric) -> bool:
 def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:
     """For each row, the least and the most that an interval can reach to, whatever was reported."""
     return _room(metric).ends(metric, found)
+
+
+def check_confidence(level: float) -> None:
+    """A ValueError where no interval is of this level, or one that is as good as a point."""
+    if not _LEAST_CONFIDENCE <= level < 1:
+        least = f"{_LEAST_CONFIDENCE:f}"
+        raise ValueError(f"a confidence level lies between 0 and 1, and is {least} at least, not {level}")
 
 
 def check_fakes(share: float) -> None:

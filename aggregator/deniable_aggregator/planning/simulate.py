@@ -102,7 +102,8 @@ def _encoded(
 ) -> dict[int, list[tuple[int, _Devices]]]:
     """For each column that is answered, the mechanism's inputs and the devices that have each."""
     encoded: defaultdict[int, list[tuple[int, _Devices]]] = defaultdict(list)
-    order, cuts = np.argsort(population.places, kind="stable"), list[int]()
+    places = population.places.astype(np.min_scalar_type(len(population.values)))  # of few bytes, which sort fast
+    order, cuts = np.argsort(places, kind="stable"), list[int]()
     ends = np.cumsum(np.bincount(population.places, minlength=len(population.values))).tolist()
     for value, start, end in zip(population.values, [0, *ends], ends, strict=False):
         devices = order[start:end]

@@ -65,6 +65,9 @@ def query_of(query: pb.Query, weighted: bool = False, compared: bool = False) ->
         raise ValueError(
             "what fakes can have done is told of estimates that are not weighted, and not of comparisons"
         )
+    for name, known in (("target", pb.Target), ("looks", pb.Looks)):
+        if (said := getattr(query, name)) not in known.values():
+            raise ValueError(f"{name} is {' or '.join(known.keys())} here, and not {said}, as in a later version")
     return Query(
         last_epoch=query.last_epoch or None,
         epochs=query.epochs or 1,

@@ -122,6 +122,20 @@ def _fraction(name: str, value: str) -> float:
     return _number(name, value, "a number between 0 and 1")
 
 
+def _positive(name: str, value: str) -> float:
+    """A part that is more than nothing: in a message, nought is what nobody has said."""
+    if (found := _fraction(name, value)) == 0:
+        raise ValueError(f"{name} is above 0; leave it out for what is usual")
+    return found
+
+
+def _epoch(name: str, value: str) -> int:
+    """The number of an epoch, of which the first, of 1970, is what nobody has said."""
+    if (found := _count(name, value)) == 0:
+        raise ValueError(f"{name} is 1 or more; leave it out for the newest")
+    return found
+
+
 def _flag(name: str, value: str) -> bool:
     if value not in {"true", "false"}:
         raise ValueError(f"{name} is true or false, not {value[:40]!r}")
@@ -183,6 +197,8 @@ def _row(series: str) -> _Put:
 _TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
 _WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": _MOST}
 _PART: Mapping[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+_SOME: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+_EPOCH: Mapping[str, Any] = {"type": "integer", "minimum": 1, "maximum": _MOST}
 _TARGETS = {"population": pb.TARGET_POPULATION, "reporting": pb.TARGET_REPORTING}
 _LOOKS = {"growing": pb.LOOKS_GROWING, "any": pb.LOOKS_ANY}
 
@@ -203,7 +219,7 @@ WINDOW = (
     _day("last", "In place of from, how long the window is: 7d, 12h, 2w, or a number of epochs. Unless said: 1.",
          "7d", _query("last")),
     Parameter("last_epoch", "In place of to, the number of the epoch with which the window ends.", "last_epoch=20776",
-              _WHOLE, _query("last_epoch", _count)),
+              _EPOCH, _query("last_epoch", _epoch)),
     Parameter("segment.NAME", "Only the devices with this value of a segment.", "segment.platform=linux", _TEXT,
               _put_segment),
     Parameter("doubtful", "Epochs that are doubtful count, too.", "doubtful=true", {"type": "boolean"},
@@ -211,8 +227,8 @@ WINDOW = (
 )  # fmt: skip
 """Of every question."""
 INTERVALS = (
-    Parameter("confidence", "Of the intervals; unless said: 0.95.", "confidence=0.99", _PART,
-              _query("confidence", _fraction)),
+    Parameter("confidence", "Of the intervals; unless said: 0.95.", "confidence=0.99", _SOME,
+              _query("confidence", _positive)),
     Parameter("target", "Whom the intervals are about: the population that the devices are a sample of (unless "
               "said), or just the devices that reported.", "target=reporting", _one_of(_TARGETS),
               _query("target", lambda name, value: _word(name, value, _TARGETS))),
@@ -254,7 +270,7 @@ COMPARING = (
     _day("with", "How long it is: 7d, or a number of epochs. Unless said: as long as the window.", "7d",
          _before("with", "last")),
     Parameter("with_last_epoch", "In place of with_to, the number of the epoch with which it ends.",
-              "with_last_epoch=20769", _WHOLE, _before("with_last_epoch", "last_epoch", _count)),
+              "with_last_epoch=20769", _EPOCH, _before("with_last_epoch", "last_epoch", _epoch)),
     Parameter("with.NAME", "Compared with the devices that have this value of a segment.", "with.platform=windows",
               _TEXT,
               _put_before_segment),
@@ -264,7 +280,7 @@ COMPARING = (
               _compared("apart", _flag)),
     Parameter("changed", "The same devices stand on both sides, and at most this part of them has another answer.",
               "changed=0.1", _PART, _compared("changed", _fraction)),
-    Parameter("rate", "The false discovery rate of what is called found; unless said: 0.05.", "rate=0.01", _PART,
-              _compared("rate", _fraction, of="false_discovery_rate")),
+    Parameter("rate", "The false discovery rate of what is called found; unless said: 0.05.", "rate=0.01", _SOME,
+              _compared("rate", _positive, of="false_discovery_rate")),
 )  # fmt: skip
 """Of comparisons."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from deniable.epsilon import Epsilon
@@ -152,9 +153,8 @@ class MemoizedSubset(Memory):
 
     def probability(self, payload: int, value: int) -> Fraction:
         """By the chance that the answer is remembered: over the slots of a set, of which each is as likely."""
-        named, slots = self._naming, self.permanent.slots(value)
-        kept = sum((named.own if payload == answer else named.other for answer in slots), Fraction(0)) / len(slots)
-        return self._named(kept)
+        slots = self.permanent.slots(value)
+        return _chance(self, slots.count(payload), len(slots))
 
     def payloads(self) -> Iterator[int]:
         """All answers."""
@@ -165,3 +165,10 @@ class MemoizedSubset(Memory):
         return {f"permanent_{name}": value for name, value in self.permanent.parameters().items()} | {
             "inside": self.inside
         }
+
+
+@lru_cache(maxsize=256)
+def _chance(mechanism: MemoizedSubset, own: int, slots: int) -> Fraction:
+    """Of an answer that is in so many of the slots: of all payloads and values there are few such numbers."""
+    named = mechanism._naming  # noqa: SLF001
+    return mechanism._named((own * named.own + (slots - own) * named.other) / slots)  # noqa: SLF001
