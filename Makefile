@@ -118,6 +118,8 @@ check: $(READY) $(PROTO_READY) $(RELEASE_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy client/deniable aggregator/deniable_aggregator tests benchmarks tools examples/lectures
+	cd examples && MYPYPATH=../client $(abspath $(BIN))/mypy --strict --warn-unreachable --cache-dir ../.mypy_cache \
+	  --exclude '^(flask|fastapi|lectures)/' .
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_tests.py
 	$(BIN)/python -m tools.site

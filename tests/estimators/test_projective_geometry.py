@@ -79,10 +79,14 @@ def test_large_transforms_are_exact_at_the_margin_and_beyond(order: int, dimensi
 
 
 def test_large_transforms_work_on_arrays() -> None:
-    """Half a million counters take as many steps as a transform of 400 has, times what its digits are more."""
+    """Half a million counters take as many steps as a transform of 400 has, times what its digits are more.
+
+    Tables of a geometry are made once, by whichever test is the first to ask for them.
+    """
 
     def steps(order: int, dimensions: int) -> int:
         counters = np.random.default_rng(1).integers(0, 40, points(order, dimensions))
+        supports(counters, order, dimensions)
         return calls(lambda: supports(counters, order, dimensions))
 
     few = steps(3, 6)

@@ -34,7 +34,7 @@ def told(mechanism: Mechanism, share: float, generator: np.random.Generator) -> 
     return cells, [each for each, value in zip(every, raw, strict=True) if value >= LEAST * cells.error]
 
 
-@pytest.mark.parametrize("times", [0.8, 1.0, 1.3])
+@pytest.mark.parametrize("times", [0.8, pytest.param(1.0, marks=pytest.mark.deep), 1.3])
 def test_intervals_hold_among_words_that_are_found(times: float) -> None:
     """Shares around the least that is found: 95% of the intervals of those found hold, where fewer ordinary ones do;
     and that of what they cover together, where the sum of shares that know that they were searched holds in half.

@@ -161,20 +161,6 @@ def test_the_accessors_are_those_of_the_collection() -> None:
     assert generate(collection, "guestbook.toml") == (EXAMPLES / "guestbook_metrics.py").read_text()
 
 
-def test_the_examples_pass_the_type_checker() -> None:
-    """mypy --strict takes the applications, accessors and all, but for those of frameworks that are not here.
-
-    Lectures use the whole repository, and `make check` takes them with it.
-    """
-    cache = str(ROOT / ".mypy_cache")  # that of `make check`, whose settings are these
-    ran = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--warn-unreachable", "--cache-dir", cache,
-         "--exclude", "^(flask|fastapi|lectures)/", "."],
-        capture_output=True, text=True, cwd=EXAMPLES, env={"MYPYPATH": str(ROOT / "client"), "PATH": "/bin"},
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stdout
-
-
 def test_a_ledger_that_is_none_is_one_line(tmp_path: Path) -> None:
     """So is the transcript of a file that is not there."""
     (tmp_path / "text").write_text("no ledger")
