@@ -57,7 +57,7 @@ $(READY): requirements/dev.txt client/pyproject.toml aggregator/pyproject.toml
 	  || { echo "Deniable needs Python 3.11 or later: make PYTHON=python3.12"; exit 2; }
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --require-hashes -r requirements/dev.txt
+	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --require-hashes -r requirements/dev.txt
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
@@ -65,7 +65,7 @@ $(READY): requirements/dev.txt client/pyproject.toml aggregator/pyproject.toml
 $(FLOWER_READY) $(FUZZ_READY): .venv-%/.ready: requirements/%.txt client/pyproject.toml aggregator/pyproject.toml
 	@$(PYTHON) -m venv --clear $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --require-hashes -r $<
+	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --compile-bytecode --require-hashes -r $<
 	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e aggregator
 	@touch $@
 
@@ -73,7 +73,7 @@ $(FLOWER_READY) $(FUZZ_READY): .venv-%/.ready: requirements/%.txt client/pyproje
 $(PROTO_READY) $(RELEASE_READY) $(DEPLOY_READY): .venv-%/.ready: requirements/%.txt
 	@$(PYTHON) -m venv --clear $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --require-hashes -r $<
+	@VIRTUAL_ENV=$(@D) $(@D)/bin/uv pip install --quiet --compile-bytecode --require-hashes -r $<
 	@touch $@
 
 demo: $(READY)

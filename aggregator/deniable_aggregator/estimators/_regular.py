@@ -30,7 +30,7 @@ _Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Regular:
-    """An regular tree's numbers: of each level one."""
+    """A regular tree's numbers: of each level one."""
 
     sizes: tuple[int, ...]
     """How many nodes each level has."""
@@ -44,7 +44,7 @@ class Regular:
 
     def rough(self) -> _Floats:
         """For every leaf, the variance of all leaves before it, as if all nodes of a level were alike: what it is
-        within a subtree is the same in each of its level."""
+        within a subtree is the same in each subtree of its level."""
         variances = part = np.zeros(1)
         for children, known, whole in zip(self._children[::-1], self.known[::-1], self.whole[::-1], strict=True):
             left = known * np.arange(children)[:, np.newaxis]
