@@ -60,6 +60,7 @@ def work(listener: socket.socket) -> None:
     server = HTTPServer(listener.getsockname(), Guestbook, bind_and_activate=False)
     server.socket.close()
     server.socket = listener
+    listener.setblocking(False)  # one call wakes all workers, and one has it: the others must not wait for the next
     signal.signal(signal.SIGTERM, leave)
     server.serve_forever()
 

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -106,8 +107,8 @@ def test_the_command_line_tool_works_where_nobody_listens(tmp_path: Path) -> Non
 
 
 @contextlib.contextmanager
-def guestbook(data: Path, endpoint: str, telemetry: str) -> Iterator[str]:
-    """The web application, with three workers; its address."""
+def guestbook(data: Path, endpoint: str, telemetry: str) -> Iterator[tuple[str, int]]:
+    """The web application, with three workers; its address, and its process."""
     process = subprocess.Popen(
         [sys.executable, EXAMPLES / "guestbook.py", "--port", "0", "--workers", "3", "--data", data,
          "--telemetry", telemetry, "--endpoint", endpoint],
@@ -115,12 +116,21 @@ def guestbook(data: Path, endpoint: str, telemetry: str) -> Iterator[str]:
     )  # fmt: skip
     assert process.stdout is not None
     try:
-        yield process.stdout.readline().strip()
+        yield process.stdout.readline().strip(), process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert errors == ""
+
+
+def waited_at(port: int, pid: int) -> bool:
+    """Whether who asks the listening socket of a port for a visitor, where there is none, waits for one."""
+    table = (row.split() for row in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines())
+    (inode,) = (row[9] for row in table if row[1] == f"0100007F:{port:04X}" and row[3] == "0A")
+    (own,) = (each for each in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(each) == f"socket:[{inode}]")
+    flags = dict(line.split(":\t") for line in Path(f"/proc/{pid}/fdinfo/{own.name}").read_text().splitlines())
+    return not int(flags["flags"], 8) & os.O_NONBLOCK
 
 
 def visit(address: str) -> int:
@@ -131,7 +141,7 @@ def visit(address: str) -> int:
 
 def test_the_web_application_answers_as_one(tmp_path: Path, endpoint: str) -> None:
     """Sixty visits to three processes are sixty visits of one installation, whose day is one report a metric."""
-    with guestbook(tmp_path, endpoint, "on") as address:
+    with guestbook(tmp_path, endpoint, "on") as (address, _):
         with ThreadPoolExecutor(6) as visitors:
             assert set(visitors.map(visit, [address] * 60)) == {200}
         with urllib.request.urlopen(address, data=b"name=Ada", timeout=PATIENCE) as page:
@@ -147,9 +157,12 @@ def test_the_web_application_answers_as_one(tmp_path: Path, endpoint: str) -> No
 
 
 def test_the_web_application_without_consent_keeps_nothing(tmp_path: Path, endpoint: str) -> None:
-    """It works the same."""
-    with guestbook(tmp_path, endpoint, "off") as address:
+    """It works the same, and ends: who is woken for a visitor that another worker has does not wait for the next."""
+    with guestbook(tmp_path, endpoint, "off") as (address, pid):
         assert visit(address) == 200
+        port = urlsplit(address).port
+        assert port is not None
+        assert not waited_at(port, pid)
         soon((tmp_path / "telemetry.db").exists)
     assert ledger.read(tmp_path / "telemetry.db") == []
     assert b"visits" not in (tmp_path / "telemetry.db").read_bytes()
