@@ -66,11 +66,11 @@ class _FreshReportService(ReportService):
             own = [made(*kind) for _ in range(_CONTENTS)]
             self._batches[len(own[0].rows)] = itertools.cycle(own)
 
-    def take(self, request: SubmitReportsRequest) -> Any:
+    def admit(self, request: SubmitReportsRequest) -> Any:
         """Let a new batch in."""
         fresh: SubmitReportsRequest = next(self._batches[len(request.rows)])
         fresh.batch_id = self._prefix + next(self._number).to_bytes(8, "big")
-        return super().take(fresh)
+        return super().admit(fresh)
 
 
 def main() -> None:

@@ -94,6 +94,10 @@ class Load:
         assert rate, shown
         assert data, shown
         share = int(data[1]) / (self.calls * (self.answer + _FRAME * self.messages))
+        if share > 1:  # it says of each that it is a repetition
+            raise RuntimeError(
+                f"answers have {share:.2f} times the bytes of acknowledgements: nothing new was counted"
+            )
         return Outcome(self.calls / float(rate[1]), share * self.calls * self.messages, tuple(latencies))
 
 

@@ -113,9 +113,9 @@ class _FreshReportService(ReportService):
         super().__init__(*arguments)
         self._contents = _Contents()
 
-    def take(self, request: SubmitReportsRequest) -> Any:
+    def admit(self, request: SubmitReportsRequest) -> Any:
         """Let a new batch in."""
-        return super().take(self._contents.freshened(request))
+        return super().admit(self._contents.freshened(request))
 
 
 def take_as_new() -> None:

@@ -80,7 +80,7 @@ class ReportService:
 
     def take(self, request: SubmitReportsRequest) -> Ticket | Refusal:
         """Let a batch in, or not."""
-        return self._over_rate() or self._looked_at(request)
+        return self._over_rate() or self.admit(request)
 
     def _over_rate(self) -> Refusal | None:
         """Why a batch is not even looked at: it is counted as one of its token's, whatever it turns out to be."""
@@ -90,7 +90,7 @@ class ReportService:
         self._stats.refuse(refusal)
         return refusal
 
-    def _looked_at(self, request: SubmitReportsRequest) -> Ticket | Refusal:
+    def admit(self, request: SubmitReportsRequest) -> Ticket | Refusal:
         """Let a batch in that its token may bring, or not."""
         batch = self._door.admit(request)
         ticket = batch if isinstance(batch, Refusal) else self._batcher.submit(batch)
@@ -108,7 +108,7 @@ class ReportService:
             except DecodeError:
                 refusal = NOT_A_REQUEST
             else:
-                return self._looked_at(request)
+                return self.admit(request)
         else:
             refusal = self._door.too_large(message)
         self._stats.refuse(refusal)
