@@ -6,18 +6,16 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import grpc
 import pytest
 from benchmarks.hostile_wire import PREFACE, Wire, frame, framed, headers
 from benchmarks.processes import memory_bytes
 
 from deniable_aggregator.store import CounterKey
 from support.aggregator_server import Client
-from support.aggregators import DIGEST, EXACT, Aggregator, batch, connections, running, today
+from support.aggregators import DIGEST, EXACT, Aggregator, acknowledged, connections, running, today
 from support.stored import stored_in
 from support.waiting import until
 
@@ -126,24 +124,15 @@ SHAPES: dict[str, Callable[[Wire], None]] = {
 }
 
 
-async def _acknowledged(client: Client) -> None:
-    one = batch()
-    while True:
-        with suppress(grpc.aio.AioRpcError):
-            await client.submit(one)
-            return
-        await asyncio.sleep(0.05)
-
-
 async def _devices_beside(attack: Callable[[], object], client: Client) -> int:
     """Devices while it is attacked, and after that; how many."""
     attacking = asyncio.create_task(asyncio.to_thread(attack))
     number = 0
     while number < DEVICES or not attacking.done():
-        await _acknowledged(client)
+        await acknowledged(client)
         number += 1
     await attacking
-    await _acknowledged(client)
+    await acknowledged(client)
     return number + 1
 
 
@@ -171,7 +160,7 @@ def test_no_flood_of_frames_keeps_devices_out(tmp_path: Path) -> None:
         number = 0
         async with running(file, "--data", tmp_path / "data", log=log) as aggregator:
             async with connections(aggregator.port, 1) as (client,):
-                await _acknowledged(client)
+                await acknowledged(client)
                 workers = aggregator.workers()
                 before = memory_bytes(set(workers))
                 for shape in SHAPES.values():
@@ -200,7 +189,7 @@ def test_those_who_speak_slowly_keep_nobody_out(tmp_path: Path, begun: bytes) ->
             running(file, "--data", tmp_path / "data") as aggregator,
             connections(aggregator.port, 1) as (client,),
         ):
-            await _acknowledged(client)
+            await acknowledged(client)
             (worker,) = aggregator.workers()
             before = files_of(worker)
             wires = [Wire(aggregator.port) for _ in range(200)]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 
 import grpc
+import pytest
 
 from deniable import Collection
 from deniable.v1.report_service_pb2 import SubmitReportsRequest
+from deniable_aggregator.serving.nursery import Child, Nursery
 from support.aggregator_server import DAY, Client, connected, request
 from support.template import Program, started
 from support.waiting import PATIENCE, until
@@ -30,6 +33,7 @@ __all__ = [
     "WORKER",
     "WORKERS",
     "Aggregator",
+    "acknowledged",
     "answered",
     "batch",
     "becomes",
@@ -37,6 +41,7 @@ __all__ = [
     "gone",
     "running",
     "started_by",
+    "starting_late",
     "today",
 ]
 
@@ -200,6 +205,29 @@ def today() -> int:
 def batch(digest: int = DIGEST) -> SubmitReportsRequest:
     """A batch for a collection."""
     return request((0, 1), epoch=today(), collection_digest=digest)
+
+
+async def acknowledged(client: Client, digest: int = DIGEST) -> None:
+    """Send one batch until it is acknowledged, as a device does."""
+    one = batch(digest)
+    while True:
+        with contextlib.suppress(grpc.aio.AioRpcError):
+            await client.submit(one)
+            return
+        await asyncio.sleep(0.02)
+
+
+def starting_late(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
+    """From now on a supervisor of this process has its processes started when that is told; and whether one waits."""
+    start, starting, told = Nursery.start, asyncio.Event(), asyncio.Event()
+
+    async def start_late(nursery: Nursery, end: socket.socket) -> Child:
+        starting.set()
+        await told.wait()
+        return await start(nursery, end)
+
+    monkeypatch.setattr(Nursery, "start", start_late)
+    return starting, told
 
 
 async def answered(client: Client, batch: SubmitReportsRequest) -> grpc.StatusCode:

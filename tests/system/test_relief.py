@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-import grpc
 import pytest
 
 from deniable_aggregator.ingest import Board
@@ -25,7 +24,17 @@ from deniable_aggregator.serving.staff import Member
 from deniable_aggregator.serving.supervisor import Program, Supervisor
 from deniable_aggregator.store import CounterKey
 from support.aggregator_server import Client
-from support.aggregators import DIGEST, EXACT, OTHER, OTHER_DIGEST, batch, connections, gone, today
+from support.aggregators import (
+    DIGEST,
+    EXACT,
+    OTHER,
+    OTHER_DIGEST,
+    acknowledged,
+    connections,
+    gone,
+    starting_late,
+    today,
+)
 from support.stored import stored_in
 from support.waiting import until
 
@@ -53,16 +62,6 @@ async def stored(data: Path, digest: int = DIGEST) -> int:
     async with stored_in(data) as store:
         (counters,) = await store.read([CounterKey(digest, 0, today(), 1)])
     return 0 if counters is None else int(counters.sum())
-
-
-async def acknowledged(client: Client, digest: int = DIGEST) -> None:
-    """Send one batch until it is acknowledged, as a device does."""
-    one = batch(digest)
-    while True:
-        with suppress(grpc.aio.AioRpcError):
-            await client.submit(one)
-            return
-        await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("killed", ["nobody", "the one that leaves", "the one that has come", "both"])
@@ -164,17 +163,10 @@ def test_a_reload_while_a_worker_is_relieved_reaches_the_one_that_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was to be told of the collections of before: it serves those that were read since."""
-    start = Nursery.start
-    starting, told = asyncio.Event(), asyncio.Event()
-
-    async def start_late(nursery: Nursery, end: socket.socket) -> Child:
-        starting.set()
-        await told.wait()
-        return await start(nursery, end)
 
     async def go() -> None:
         async with supervised(tmp_path) as (supervisor, worker):
-            monkeypatch.setattr(Nursery, "start", start_late)
+            starting, told = starting_late(monkeypatch)
             relieving = asyncio.create_task(worker.relieve())
             await starting.wait()
             (tmp_path / "metrics.toml").write_text(OTHER)

@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import grpc
 import pytest
 from benchmarks.hostile_shapes import SHAPES
 from benchmarks.hostile_wire import Wire
@@ -20,7 +19,7 @@ from benchmarks.soak_watch import hurried
 
 from deniable_aggregator.store import CounterKey
 from support.aggregator_server import Client
-from support.aggregators import DIGEST, EXACT, WORKERS, Aggregator, batch, connections, running, today
+from support.aggregators import DIGEST, EXACT, WORKERS, Aggregator, acknowledged, connections, running, today
 from support.programs import program
 from support.stored import stored_in
 from support.waiting import until
@@ -35,15 +34,6 @@ STRUCK = ("a worker", "the store", "all workers", "nothing")
 SECONDS, MINUTES = 8.0, 30.0
 GROWN = 1.25
 """What is in memory may be so many times as much after the second time of every fault as after the first."""
-
-
-async def _acknowledged(client: Client) -> None:
-    one = batch()
-    while True:
-        with suppress(grpc.aio.AioRpcError):
-            await client.submit(one)
-            return
-        await asyncio.sleep(0.02)
 
 
 async def _flood(port: int, rng: random.Random, ending: asyncio.Event) -> int:
@@ -87,7 +77,7 @@ async def _soaked(room: Path, rounds: int) -> int:
         async def report(client: Client) -> None:
             nonlocal done
             while not ending.is_set():
-                await _acknowledged(client)
+                await acknowledged(client)
                 done += 1
 
         def more_than(least: int) -> bool:

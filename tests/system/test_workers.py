@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 
 from deniable_aggregator.ingest import Board
 from deniable_aggregator.serving.answering import answering
-from deniable_aggregator.serving.nursery import Child, Nursery
 from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.serving.supervisor import Program, Supervisor
@@ -34,6 +32,7 @@ from support.aggregators import (
     connections,
     gone,
     running,
+    starting_late,
     today,
 )
 from support.commands import EDITOR, deniable
@@ -222,19 +221,12 @@ def test_a_signal_may_come_while_a_worker_is_replaced(
     tmp_path: Path, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that is being started ends too, and the aggregator with it."""
-    start = Nursery.start
-    starting, told = asyncio.Event(), asyncio.Event()
-
-    async def start_late(nursery: Nursery, end: socket.socket) -> Child:
-        starting.set()
-        await told.wait()
-        return await start(nursery, end)
 
     async def drain() -> None:
         settings = Settings(listen="127.0.0.1:0", data_dir=tmp_path / "data", grace=30.0)
         supervisor = Supervisor(Program(settings, Sources((collection,)), answering), 1)
         await supervisor.start()
-        monkeypatch.setattr(Nursery, "start", start_late)
+        starting, told = starting_late(monkeypatch)
         (first,) = supervisor.workers
         os.kill(first, signal.SIGKILL)
         await starting.wait()
