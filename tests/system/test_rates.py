@@ -62,6 +62,7 @@ def test_it_says_to_all_the_same_how_long_to_wait() -> None:
         ("60/m", None, Rate(60, "m", 10)),
         ("10/h", None, Rate(10, "h", 1)),
         ("9999999/h", "9999999", Rate(9_999_999, "h", 9_999_999)),
+        ("9999999/s", None, Rate(9_999_999, "s", 9_999_999)),
     ],
 )
 def test_a_rate_is_so_many_batches_and_so_many_at_once(text: str, burst: str | None, rate: Rate) -> None:
@@ -127,6 +128,15 @@ def test_a_rate_is_of_the_token_in_whichever_of_its_lines_it_stands(tmp_path: Pa
         known.look()
         assert brought("token", 1) == [after]
     assert not known._meters
+
+
+def test_a_rate_that_has_expired_limits_nothing(tmp_path: Path) -> None:
+    """Neither what another line lets in, nor which rate that may name."""
+    file = tmp_path / "tokens"
+    for other in ("", "rate=100/s "):
+        file.write_text(f"report rate=1/h burst=1 expires=2020-01-01 {SHA256}\nreport {other}{SHA256}\n")
+        known = Tokens(file)
+        assert [known.bearer("token").wait() for _ in range(3)] == [None] * 3
 
 
 def test_a_token_with_a_rate_is_made_and_listed(tmp_path: Path) -> None:

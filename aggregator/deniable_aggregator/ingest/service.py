@@ -80,37 +80,35 @@ class ReportService:
 
     def take(self, request: SubmitReportsRequest) -> Ticket | Refusal:
         """Let a batch in, or not."""
-        return self._over_rate() or self.admit(request)
+        over = self._over_rate()
+        return self._refused(over) if over else self.admit(request)
 
-    def _over_rate(self) -> Refusal | None:
-        """Why a batch is not even looked at: it is counted as one of its token's, whatever it turns out to be."""
-        if (later := wait()) is None:
-            return None
-        refusal = over_rate(later)
-        self._stats.refuse(refusal)
-        return refusal
+    @staticmethod
+    def _over_rate() -> Refusal | None:
+        """Why a batch has to wait: it is counted as one of its token's, whatever it turns out to be."""
+        later = wait()
+        return None if later is None else over_rate(later)
 
     def admit(self, request: SubmitReportsRequest) -> Ticket | Refusal:
         """Let a batch in that its token may bring, or not."""
         batch = self._door.admit(request)
         ticket = batch if isinstance(batch, Refusal) else self._batcher.submit(batch)
-        if isinstance(ticket, Refusal):
-            self._stats.refuse(ticket)
-        return ticket
+        return self._refused(ticket) if isinstance(ticket, Refusal) else ticket
 
     def _taken(self, message: bytes) -> Ticket | Refusal:
-        """Let a batch in of which there are bytes alone, or not."""
-        if refusal := self._over_rate():
-            return refusal
-        if self._door.bound.holds(message):
-            try:
-                request = SubmitReportsRequest.FromString(message)
-            except DecodeError:
-                refusal = NOT_A_REQUEST
-            else:
-                return self.admit(request)
-        else:
-            refusal = self._door.too_large(message)
+        """Let a batch in of which there are bytes alone, or not. What is no batch is told so above a rate as well: a
+        connection that brings such is closed for it."""
+        over = self._over_rate()
+        if not self._door.bound.holds(message):
+            return self._refused(self._door.too_large(message))
+        try:
+            request = SubmitReportsRequest.FromString(message)
+        except DecodeError:
+            return self._refused(NOT_A_REQUEST)
+        return self._refused(over) if over else self.admit(request)
+
+    def _refused(self, refusal: Refusal) -> Refusal:
+        """It is counted."""
         self._stats.refuse(refusal)
         return refusal
 

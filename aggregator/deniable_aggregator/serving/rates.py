@@ -6,7 +6,8 @@ words:
 
 A meter is in memory, of a token and of nobody who holds it. It is asked before a batch is looked at, and costs the
 same whatever it says. Workers do not ask each other: each lets through its part of the rate, so that all of them
-together never let through more. A device's connection comes to any worker; a stream is of one, and has its part.
+together never let through more in the long run, and at once no more than the burst, or one each. A device's
+connection comes to any worker; a stream is of one, and has its part.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _SECOND = 10**9
 _UNITS = {"s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
 _RATE = re.compile(r"([1-9]\d{0,6})/([smh])", re.ASCII)
 _BURST = re.compile(r"[1-9]\d{0,6}", re.ASCII)
+_MOST = 9_999_999
 _SECONDS_AT_ONCE = 10
 """What comes in so many seconds may come at once, unless it is said: devices come in waves."""
 _LEAST_WAIT = timedelta(seconds=2)
@@ -51,7 +53,8 @@ def rate_of(text: str, burst: str | None = None) -> Rate:
     if burst is not None and not _BURST.fullmatch(burst):
         raise ValueError(f"takes how many batches may come at once, 1 to 9999999, not {burst!r}")
     count, unit = int(found[1]), found[2]
-    return Rate(count, unit, int(burst) if burst else max(count * _SECONDS_AT_ONCE * _SECOND // _UNITS[unit], 1))
+    at_once = int(burst) if burst else count * _SECONDS_AT_ONCE * _SECOND // _UNITS[unit]
+    return Rate(count, unit, min(max(at_once, 1), _MOST))
 
 
 class Meter:

@@ -239,8 +239,9 @@ def _by_token(file: Path) -> dict[bytes, tuple[Grant, ...]]:
 
 
 def _rates(own: Sequence[Grant]) -> frozenset[Rate]:
-    """The rates that the lines of a token name."""
-    return frozenset(each.rate for each in own if each.rate)
+    """The rates that the lines of a token name, but for those that have expired."""
+    now = time.time()
+    return frozenset(each.rate for each in own if each.rate and each.good(now))
 
 
 def _state(file: Path) -> tuple[int, int, int]:
