@@ -35,9 +35,9 @@ class Figure(NamedTuple):
     """The page that has both."""
 
 
-VISIT = Figure(767, 1_160, "a device's visit, with its handshake, of 20 reports", "docs/benchmarks/visits.md")
+VISIT = Figure(740, 1_180, "a device's visit, with its handshake, of 20 reports", "docs/benchmarks/visits.md")
 """Where all devices come at once, and where they come one at a time."""
-CODEWORD = Figure(2.4, 37.7, "a vector's codeword, of 16 to 4,096 entries", "docs/benchmarks/vectors.md")
+CODEWORD = Figure(1.8, 28.5, "a vector's codeword, of 16 to 4,096 entries", "docs/benchmarks/vectors.md")
 
 
 class Load(NamedTuple):
