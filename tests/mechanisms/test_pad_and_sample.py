@@ -126,3 +126,14 @@ def test_slots_are_at_most_as_many_as_values(values: int, items: int) -> None:
     """More would be empty always; fewer than one ask for nothing."""
     with pytest.raises(ValueError, match=f"of {values} values a set has 1 to {values}, not {items}"):
         PadAndSample(Epsilon.of(1.0), values, items)
+
+
+@pytest.mark.parametrize("sort", ["randomized_response", "subset_selection"])
+def test_what_an_inner_mechanism_does_not_say_is_no_less_than_it_is(
+    sort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How often two reports of a set are the same: a new mechanism may not say it, and is bounded by its payloads."""
+    mechanism = PadAndSample(Epsilon.of(1.0), 6, 2, sort)
+    known = mechanism.collision
+    monkeypatch.setattr(type(mechanism.inner), "sorts", None)
+    assert known <= mechanism.collision <= 3 * known

@@ -31,7 +31,7 @@ from deniable.mechanisms._sorts import log2
 from deniable.mechanisms._support import Supporting
 from deniable.mechanisms._wrapper import Wrapper
 from deniable.mechanisms.randomized_response import RandomizedResponse
-from deniable.payload import Shape
+from deniable.payload import Bitmap, Shape, Symbol
 from deniable.randomness import below
 
 __all__ = ["PadAndSample"]
@@ -105,10 +105,12 @@ class PadAndSample(Wrapper):
 
     @property
     def collision(self) -> float:
-        """Over the slots, every one of which has another answer."""
-        sorts = self.inner.sorts
+        """Over the slots, every one of which has another answer. Where the inner mechanism does not say how often it
+        sends the same of two answers, at most what it takes to say which payload came."""
+        sorts, shape = self.inner.sorts, self.shape
         if sorts is None:
-            raise TypeError(f"{self.inner.name} does not say how often it sends the same of two answers")
+            assert isinstance(shape, Bitmap | Symbol)  # reports that support answers have one of these
+            return float(shape.size) if isinstance(shape, Bitmap) else log2(Fraction(shape.size))
         return -log2((sorts.squares + (self.items - 1) * sorts.products) / self.items)
 
     def encode(self, items: Sequence[int]) -> int:
