@@ -25,6 +25,7 @@ largest payload: sums of squares stay exact.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["PAYLOAD_BITS", "Bitmap", "Codeword", "Integer", "Integers", "Shape", "Symbol"]
@@ -57,6 +58,11 @@ class Symbol:
         return False
 
     @property
+    def bits(self) -> float:
+        """So many bits, at most, say which payload came."""
+        return math.log2(self.size)
+
+    @property
     def counters(self) -> int:
         """How many counters the column has."""
         return self.size
@@ -80,6 +86,11 @@ class Bitmap:
     def wide(self) -> bool:
         """Whether the payload needs a wide row."""
         return self.size > PAYLOAD_BITS
+
+    @property
+    def bits(self) -> float:
+        """So many bits, at most, say which payload came."""
+        return float(self.size) if self.weight is None else math.log2(math.comb(self.size, self.weight))
 
     @property
     def counters(self) -> int:
@@ -107,6 +118,11 @@ class Integer:
     def wide(self) -> bool:
         """Whether the payload needs a wide row."""
         return False
+
+    @property
+    def bits(self) -> float:
+        """So many bits, at most, say which payload came."""
+        return math.log2(self.size)
 
     @property
     def counters(self) -> int:
@@ -140,6 +156,11 @@ class Integers:
         return True
 
     @property
+    def bits(self) -> float:
+        """So many bits, at most, say which payload came."""
+        return self.size * math.log2(2 * self.bound + 1)
+
+    @property
     def counters(self) -> int:
         """How many counters the column has: reports, sums, then the low and the high limbs of the squares."""
         return 1 + 3 * self.size
@@ -168,6 +189,11 @@ class Codeword:
     def wide(self) -> bool:
         """Whether the payload needs a wide row."""
         return False
+
+    @property
+    def bits(self) -> float:
+        """So many bits, at most, say which payload came."""
+        return math.log2(self.seeds * self.codewords)
 
     @property
     def counters(self) -> int:

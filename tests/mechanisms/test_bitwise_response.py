@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import pytest
 from scipy import stats
 
 from deniable.epsilon import Epsilon
-from deniable.mechanisms import BitwiseResponse, MemoizedBitwise
+from deniable.mechanisms import BitwiseResponse, Mechanism, MemoizedBitwise
+from deniable.mechanisms.bitwise_response import flipped_chance
 from deniable.payload import Bitmap
+from deniable.randomness import WORD
 from privacy.bounds import exp_between
 
 EPSILONS = ("ln 3", 0.01, 1.0, 8.0, 32.0)
@@ -84,3 +88,32 @@ def test_memories_of_other_flags_are_refused() -> None:
     """What is remembered has as many flags as what is sent."""
     with pytest.raises(ValueError, match="2 remembered flags are not 3"):
         MemoizedBitwise(BitwiseResponse(Epsilon.of(1.0), 2), BitwiseResponse(Epsilon.of(1.0), 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Silent(BitwiseResponse):
+    """One that does not say by how many bits two of its payloads are the same."""
+
+    looked: ClassVar[list[int]] = []
+
+    @property
+    def collision(self) -> float:
+        """As of any mechanism."""
+        found: float = Mechanism.collision.fget(self)  # type: ignore[attr-defined]
+        return found
+
+    def probability(self, payload: int, value: int) -> Fraction:
+        """Noted, and as it is."""
+        self.looked.append(payload)
+        return flipped_chance(self.flips, WORD, self.flags, (payload ^ value).bit_count())
+
+
+@pytest.mark.parametrize(("flags", "walked"), [(3, 64), (6, 4096), (7, 0), (48, 0)])
+def test_a_channel_that_says_nothing_of_itself_is_walked_as_long_as_it_is_small(flags: int, walked: int) -> None:
+    """Then a collision's bits are exact; of a larger one they are those of a payload, no fewer than they are."""
+    silent = Silent(Epsilon.of(1), flags)
+    silent.looked.clear()
+    told, known = silent.collision, BitwiseResponse(Epsilon.of(1), flags).collision
+    assert len(silent.looked) == walked
+    assert told == (pytest.approx(known) if walked else flags)
+    assert told >= known * (1 - 1e-9)

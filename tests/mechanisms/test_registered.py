@@ -276,6 +276,7 @@ def test_it_tells_devices_apart_by_no_more_bits_than_it_says(subject: Subject) -
     if not isinstance(mechanism, Memory):
         least = max(-math.log2(sum(chance**2 for chance in row.values())) for row in rows)
         assert mechanism.collision >= least - 1e-9
+        assert mechanism.shape.bits >= least - 1e-9
     else:
         with pytest.raises(TypeError, match="not sent as it is remembered"):
             _ = mechanism.collision

@@ -15,7 +15,7 @@ import pytest
 
 from deniable import Collection
 from deniable.epsilon import Epsilon
-from deniable.mechanisms import Supporting, choose, gain_over, gain_over_ten
+from deniable.mechanisms import TEN, Supporting, choose, gain_over, gain_over_ten
 from deniable_aggregator.estimators import frequencies
 from deniable_aggregator.planning.check import reasons
 from deniable_aggregator.planning.leverage import gain, gain_of_ten
@@ -102,6 +102,11 @@ def test_a_plan_says_it_of_what_is_asked_and_of_what_others_would_do() -> None:
     for other in long.others:
         assert other.gain_of_ten == float(gain_over_ten(choose(Epsilon.of(1), 48, other.mechanism)))
     assert dark.gain_of_ten is None
+    short, ten = (
+        Collection.loads(head("c", 4.0) + metric("one", "category", "d", values=values[:size])).metrics["one"]
+        for size in (TEN + 1, TEN)
+    )
+    assert (gain_of_ten(short) is None, gain_of_ten(ten)) == (False, None)
     part = replace(collection.metrics["long"], sample=Fraction(1, 4))
     assert gain_of_ten(part) == pytest.approx(4 * long.gain_of_ten)
     assert gain(part).row == pytest.approx(4 * long.gain)

@@ -36,6 +36,7 @@ from deniable.payload import Bitmap
 
 __all__ = [
     "SMALL",
+    "WALKED",
     "Channel",
     "Shifted",
     "Whole",
@@ -48,6 +49,8 @@ __all__ = [
 
 SMALL = 1 << 12
 """The cells that a channel may have to be judged cell by cell."""
+WALKED = 1 << 16
+"""The cells that a channel may have which nobody states."""
 
 
 class Channel(ABC):
@@ -264,6 +267,12 @@ def stated_channel(mechanism: Mechanism) -> Channel:
         case Memoized():
             return Composed(mechanism)
         case _:
+            cells = mechanism.inputs * payload_count(mechanism)
+            assert cells <= WALKED, (
+                f"{mechanism.name} has a channel of {cells:,} chances here, and up to {WALKED:,} are walked: give "
+                "its family smaller sizes, or say what the channel looks like, by a case in stated_channel "
+                "(tests/privacy/channels.py)"
+            )
             return _whole(mechanism)
 
 

@@ -31,6 +31,8 @@ _BINS = 32
 """At most."""
 _SURPLUS = 1.2
 """More reports than the formula wants, for what it leaves out."""
+_FAINT = 1e-9
+"""So near to each other are chances that are the same but for rounding, or that no number of reports tells apart."""
 _EXPECTED = 500
 """So many reports in every bin, and the statistic follows chi-square as far out as is asked here."""
 
@@ -66,6 +68,9 @@ def design(payloads: Sequence[int], right: Sequence[_Row], wrong: Sequence[_Row]
     degrees = _degrees(expected)
     assert degrees, "one bin tells nothing apart: take another point of the grid for sampling"
     distance = sum(float(((off - own) ** 2 / own).sum()) for own, off in zip(expected, other, strict=True))
+    assert distance > _FAINT, (
+        "these chances are the same whatever epsilon is, and tell nothing of it: take other inputs"
+    )
     off_centre = float(chndtrinc(chdtri(degrees, alarm), degrees, alarm))
     reports = int(_SURPLUS * off_centre / distance)
     assert reports * min(row.min() for row in expected) > _EXPECTED, "take another point of the grid for sampling"

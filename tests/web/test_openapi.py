@@ -146,6 +146,22 @@ def test_every_parameter_is_taken(aggregator: Running, route: Route, own: Parame
     Draft202012Validator(schema).validate(written)
 
 
+EDGES = ("-0.000001", "0", "0.0000009", "0.000001", "0.5", "0.999999", "1", "1.000001")
+
+
+@pytest.mark.parametrize("name", ["confidence", "fakes", "changed", "rate"])
+def test_what_is_described_of_a_part_is_what_is_taken(aggregator: Running, name: str) -> None:
+    """At both ends of it, and beside them, wherever the parameter is."""
+    routes = [route for route in ROUTES for own in route.parameters.all if own.name == name]
+    assert routes
+    for route in routes:
+        (own,) = (own for own in route.parameters.all if own.name == name)
+        schema = Draft202012Validator(own.schema)
+        address = f"{aggregator.url}{path_of(route)}?"
+        taken = {edge: ask(address + about(route, f"{name}={edge}")).status for edge in EDGES}
+        assert taken == {edge: 200 if schema.is_valid(float(edge)) else 400 for edge in EDGES}, route.path
+
+
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [

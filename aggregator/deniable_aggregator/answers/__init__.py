@@ -41,15 +41,15 @@ from deniable_aggregator.estimators import Target, divisible
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
-    "CANDIDATES", "DEVICES", "QUANTILES", "RATE", "ROOMS", "SHARES", "Bound", "Counters", "Estimate",
-    "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Suspicion", "Target", "always", "anew",
-    "answer", "apart", "by_size", "check_asked", "check_confidence", "check_fakes", "combines", "consistent",
-    "divisible", "effort", "ends", "every_series", "headings", "jump", "leading", "of_all", "quantile_key",
-    "row_count", "searching", "share_key", "shared", "suspicions", "swaying", "truth", "values_vary", "view",
-    "without_fakes", "word_key",
+    "CANDIDATES", "DEVICES", "LEAST_CONFIDENCE", "QUANTILES", "RATE", "ROOMS", "SHARES", "Bound",
+    "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Suspicion",
+    "Target", "always", "anew", "answer", "apart", "by_size", "check_asked", "check_confidence",
+    "check_fakes", "combines", "consistent", "divisible", "effort", "ends", "every_series", "headings",
+    "jump", "leading", "of_all", "quantile_key", "row_count", "searching", "share_key", "shared",
+    "suspicions", "swaying", "truth", "values_vary", "view", "without_fakes", "word_key",
 ]  # fmt: skip
 
-_LEAST_CONFIDENCE = 1e-6
+LEAST_CONFIDENCE = 1e-6
 """Errors are told by dividing an interval by how many of them it has: of less there would be none."""
 
 ROOMS: dict[str, Room] = {
@@ -219,8 +219,8 @@ def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:
 
 def check_confidence(level: float) -> None:
     """A ValueError where no interval is of this level, or one that is as good as a point."""
-    if not _LEAST_CONFIDENCE <= level < 1:
-        least = f"{_LEAST_CONFIDENCE:f}"
+    if not LEAST_CONFIDENCE <= level < 1:
+        least = f"{LEAST_CONFIDENCE:f}"
         raise ValueError(f"a confidence level lies between 0 and 1, and is {least} at least, not {level}")
 
 

@@ -122,6 +122,10 @@ class _Metered(Coroutine[Any, Any, bool]):
         finally:
             self._waiting.spent += time.thread_time() - before
 
+    def close(self) -> None:
+        """No more steps."""
+        self._work.close()
+
     def __await__(self) -> Generator[Any, Any, bool]:
         raise TypeError("a task takes the steps of a flush")
 

@@ -21,7 +21,7 @@ from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import expected, frequencies
-from deniable_aggregator.planning.leverage import TEN, gain
+from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.noise import rounded
 from deniable_aggregator.planning.otherwise import named
 
@@ -216,7 +216,7 @@ def _cells(metric: Metric, kind: Joint) -> str:
 
 def _pushed(metric: Metric) -> str:
     """How far one fake moves ten of a long list's answers together, by the chosen mechanism and by the others."""
-    if not isinstance(metric.kind, Category) or len(metric.kind.values) <= TEN:
+    if not isinstance(metric.kind, Category) or not metric.kind.long:
         return ""
     every = metric.kind.choices(metric.epsilon)
     told = ", ".join(f"{float(each.mechanism.gain_of_ten or 0):.3g} by {each.name}" for each in every)

@@ -34,12 +34,7 @@ from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
 from deniable_aggregator.estimators import Tree, expected, farthest, frequencies, named, of_levels
 
-__all__ = ["TEN", "Gain", "gain", "gain_of_ten"]
-
-
-TEN = 10
-"""Of lists of more answers it is told how far one fake moves so many of them together."""
-
+__all__ = ["Gain", "gain", "gain_of_ten"]
 
 _FLEET = 10**9
 """Reports of a fleet so large that each level has its part of them."""
@@ -64,7 +59,7 @@ def gain(metric: Metric) -> Gain:
 
 def gain_of_ten(metric: Metric) -> float | None:
     """How far it moves ten answers of a list together, in liars; None of what is no list, or of no more than ten."""
-    if not isinstance(metric.kind, Category) or len(metric.kind.values) <= TEN:
+    if not isinstance(metric.kind, Category) or not metric.kind.long:
         return None
     found = metric.columns[0].mechanism.gain_of_ten
     return None if found is None else float(found / metric.sample)

@@ -19,7 +19,7 @@ from typing import Any
 from deniable._section import hint
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.question import MOST_EPOCHS
-from deniable_aggregator.answers import CANDIDATES, QUANTILES, SHARES
+from deniable_aggregator.answers import CANDIDATES, LEAST_CONFIDENCE, QUANTILES, SHARES
 
 __all__ = ["COMPARING", "INTERVALS", "ROWS", "TREND", "WEIGHTS", "WINDOW", "Asked", "Parameter", "Parameters"]
 
@@ -197,7 +197,9 @@ def _row(series: str) -> _Put:
 _TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
 _WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": _MOST}
 _PART: Mapping[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
-_SOME: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+_SOME: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_FEW: Mapping[str, Any] = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
+_LEVEL: Mapping[str, Any] = {"type": "number", "minimum": LEAST_CONFIDENCE, "exclusiveMaximum": 1}
 _EPOCH: Mapping[str, Any] = {"type": "integer", "minimum": 1, "maximum": _MOST}
 _TARGETS = {"population": pb.TARGET_POPULATION, "reporting": pb.TARGET_REPORTING}
 _LOOKS = {"growing": pb.LOOKS_GROWING, "any": pb.LOOKS_ANY}
@@ -227,7 +229,7 @@ WINDOW = (
 )  # fmt: skip
 """Of every question."""
 INTERVALS = (
-    Parameter("confidence", "Of the intervals; unless said: 0.95.", "confidence=0.99", _SOME,
+    Parameter("confidence", "Of the intervals; unless said: 0.95.", "confidence=0.99", _LEVEL,
               _query("confidence", _positive)),
     Parameter("target", "Whom the intervals are about: the population that the devices are a sample of (unless "
               "said), or just the devices that reported.", "target=reporting", _one_of(_TARGETS),
@@ -241,7 +243,7 @@ INTERVALS = (
 """Of every question but that for counters."""
 ROWS = (
     Parameter("fakes", "A share of the reports: how far fakes that have sent so many can have moved each row is "
-              "told, too.", "fakes=0.01", _PART, _query("fakes", _fraction)),
+              "told, too.", "fakes=0.01", _FEW, _query("fakes", _fraction)),
     Parameter("series", "Only this series, such as shares or mean; it may be said several times.", "series=shares",
               _TEXT, lambda asked, _, value: asked.query.series.append(value), again=True),
     Parameter(QUANTILES, "Of a distribution, a quantile as its row's key; it may be said several times.",

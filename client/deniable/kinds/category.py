@@ -9,6 +9,7 @@ from deniable._section import Section, a_flag, distinct_texts
 from deniable.epsilon import Epsilon
 from deniable.kinds._one_of import OneOf
 from deniable.mechanisms import (
+    TEN,
     Choice,
     Mechanism,
     Memoized,
@@ -43,6 +44,11 @@ class Category(OneOf):
         if robust and section.has("mechanism"):
             section.wrong("robust", "chooses the mechanism: leave out mechanism, or robust")
         return None if values is None or robust is None else cls(values, robust)
+
+    @property
+    def long(self) -> bool:
+        """Whether it has so many values that fakes are told by how far they move ten of them together."""
+        return len(self.values) > TEN
 
     def columns(self, epsilon: Epsilon, mechanism: str) -> tuple[Mechanism, ...]:
         """One column, whose inputs are the places of the values."""

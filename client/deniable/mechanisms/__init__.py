@@ -7,7 +7,7 @@ estimated, simulated, tested and audited follows from it. docs/adding.md walks t
 from __future__ import annotations
 
 from deniable.mechanisms._choice import Choice, choices, choose, fitting
-from deniable.mechanisms._gain import ALLOWANCE, gain_over, gain_over_ten, least_moved
+from deniable.mechanisms._gain import ALLOWANCE, TEN, gain_over, gain_over_ten, least_moved
 from deniable.mechanisms._mechanism import Mechanism, Naming
 from deniable.mechanisms._support import Supporting
 from deniable.mechanisms._wrapper import Memory, Wrapper
@@ -29,6 +29,7 @@ from deniable.mechanisms.vector_laplace import VectorLaplace
 __all__ = [
     "ALLOWANCE",
     "MECHANISMS",
+    "TEN",
     "BitwiseResponse",
     "Choice",
     "Codewords",

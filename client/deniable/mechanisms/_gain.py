@@ -18,9 +18,10 @@ from functools import lru_cache
 from deniable.mechanisms._choice import Choice
 from deniable.mechanisms._support import Supporting
 
-__all__ = ["ALLOWANCE", "drawn", "gain_over", "gain_over_ten", "least_moved"]
+__all__ = ["ALLOWANCE", "TEN", "drawn", "gain_over", "gain_over_ten", "least_moved"]
 
-_TEN = 10
+TEN = 10
+"""So many answers of a longer list are pushed together."""
 _TIMES = 10
 ALLOWANCE = Fraction(5, 4)
 """How many times the least variance a choice may have that fakes move less."""
@@ -34,7 +35,7 @@ def gain_over(mechanism: Supporting, answers: Sequence[int]) -> Fraction:
 @lru_cache(maxsize=64)
 def gain_over_ten(mechanism: Supporting) -> Fraction:
     """The mean of that over drawn tens; of shorter lists over the whole."""
-    if mechanism.asked <= _TEN:
+    if mechanism.asked <= TEN:
         return gain_over(mechanism, range(mechanism.asked))
     return sum(gain_over(mechanism, drawn(mechanism.asked, time)) for time in range(_TIMES)) / Fraction(_TIMES)
 
@@ -43,7 +44,7 @@ def drawn(answers: int, time: int) -> list[int]:
     """Ten of so many answers: the remainders of SHA-256 over "answers time number", the first ten that differ."""
     found: dict[int, None] = {}
     number = 0
-    while len(found) < _TEN:
+    while len(found) < TEN:
         hashed = hashlib.sha256(f"{answers} {time} {number}".encode()).digest()
         found[int.from_bytes(hashed, "big") % answers] = None
         number += 1

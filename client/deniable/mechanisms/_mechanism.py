@@ -18,6 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import ClassVar, NamedTuple
 
 from deniable.epsilon import Epsilon
@@ -25,6 +26,9 @@ from deniable.mechanisms._sorts import Sorts, log2
 from deniable.payload import Shape
 
 __all__ = ["Mechanism", "Naming"]
+
+_WALKED = 1 << 12
+"""A channel of so many chances at most is walked: with every further answer there can be twice as many."""
 
 
 class Naming(NamedTuple):
@@ -186,7 +190,11 @@ class Mechanism(ABC):
 
     @property
     def collision(self) -> float:
-        """The bits of a collision of two payloads, for the input of which they are most."""
+        """The bits of a collision of two payloads, for the input of which they are most. Of a large channel that does
+        not say its sorts, at most what it takes to say which payload came."""
         if self.sorts:
             return -log2(self.sorts.squares)
+        most = _WALKED // self.inputs
+        if sum(1 for _ in islice(self.payloads(), most + 1)) > most:
+            return self.shape.bits
         return max(-log2(sum((chance**2 for chance in row.values()), Fraction(0))) for row in self.channel())

@@ -31,7 +31,7 @@ from deniable.mechanisms._sorts import log2
 from deniable.mechanisms._support import Supporting
 from deniable.mechanisms._wrapper import Wrapper
 from deniable.mechanisms.randomized_response import RandomizedResponse
-from deniable.payload import Bitmap, Shape, Symbol
+from deniable.payload import Shape
 from deniable.randomness import below
 
 __all__ = ["PadAndSample"]
@@ -107,10 +107,9 @@ class PadAndSample(Wrapper):
     def collision(self) -> float:
         """Over the slots, every one of which has another answer. Where the inner mechanism does not say how often it
         sends the same of two answers, at most what it takes to say which payload came."""
-        sorts, shape = self.inner.sorts, self.shape
+        sorts = self.inner.sorts
         if sorts is None:
-            assert isinstance(shape, Bitmap | Symbol)  # reports that support answers have one of these
-            return float(shape.size) if isinstance(shape, Bitmap) else log2(Fraction(shape.size))
+            return self.shape.bits
         return -log2((sorts.squares + (self.items - 1) * sorts.products) / self.items)
 
     def encode(self, items: Sequence[int]) -> int:
