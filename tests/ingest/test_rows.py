@@ -18,7 +18,7 @@ from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
 from deniable_aggregator.store import Additions, CounterKey, EpochKey
 from support.aggregator_server import LAYOUT, rows
 from support.counting import calls
-from support.plain_rows import GAPS, NARROW, TOLD, sums_of
+from support.plain_rows import GAPS, NARROW, TOLD, arrays, sums_of
 
 TABLES = (Lookup(LAYOUT), Lookup(NARROW), Lookup(GAPS), Lookup(TOLD))
 
@@ -158,9 +158,10 @@ def test_a_batch_alone_is_read_as_one_of_many(alone: Batch) -> None:
         return
     alone = alone._replace(wide_rows=())
     malformed, expected = reference([alone], [True])
-    added = entries_of(notes, alone.rows, alone.key.epoch, alone.segment)
-    assert (added is None) == bool(malformed)
-    if added:
+    written = entries_of(notes, alone.rows, alone.key.epoch, alone.segment)
+    assert (written is None) == bool(malformed)
+    if written:
+        added = arrays(written)
         keys = [CounterKey(*key) for key in added.keys.tolist()]
         Additions.checked(keys, added.sizes.tolist(), added.key, added.counter, added.amount)  # in order
         found = found_in(added)
