@@ -204,13 +204,12 @@ def _comparison(before: Side, after: Side, devices: Devices, came: Collection[Ro
     """From both sides, which have the same rows."""
     together, z = _together(before, after, devices), quantile(after.estimate.confidence)
     pairs = zip(before.estimate.rows, after.estimate.rows, after.estimate.headings, strict=True)
-    changes = iter(
-        [
-            _change(_Pair(*own, before.whole[:, place], after.whole[:, place], together[:, place]), z)
-            for place, own in enumerate(pairs)
-        ]
-    )
-    rows = iter([replace(own, came=where in came) for own, where in zip(changes, after.estimate.ids, strict=True)])
+    changes = [
+        _change(_Pair(*own, before.whole[:, place], after.whole[:, place], together[:, place]), z)
+        for place, own in enumerate(pairs)
+    ]
+    told_at = zip(changes, after.estimate.ids, strict=True)
+    rows = iter([replace(own, came=True) if where in came else own for own, where in told_at])
     series = [(own.heading, tuple(next(rows) for _ in own.rows)) for own in after.estimate.series]
     told = tuple(own for own in series if not own[0].chance)  # no p-value is more or less so than another one
     return Comparison(before.windowed, after.windowed, told, devices)

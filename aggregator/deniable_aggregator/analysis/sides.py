@@ -77,16 +77,17 @@ def side(
         nothing = np.zeros(len(estimate.rows))
         return Side(found, whole, whole, np.zeros(whole.shape), nothing, farthest)
     counted = [reports_of(column.shape, own) for column, own in zip(metric.columns, columns, strict=True)]
-    pairs = zip(spreads(metric, epochs), counted, strict=True)
-    every = pairs if apart(metric) else [(max(spreads(metric, epochs)), sum(counted))] * len(estimate.rows)
+    spreading = spreads(metric, epochs)
+    pairs = zip(spreading, counted, strict=True)
+    every = pairs if apart(metric) else [(max(spreading), sum(counted))] * len(estimate.rows)
     spread, reports = np.array(list(every), dtype=np.float64).reshape(-1, 2).T
     values = np.zeros(whole.shape)
     if target is Target.POPULATION:
-        parts = shared_parts(metric, columns, estimate, spreads(metric, epochs)).max(axis=0)
+        parts = shared_parts(metric, columns, estimate, spreading).max(axis=0)
         devices = reports / spread if metric.memoize else _devices(metric, epochs)
         most = quantile(confidence) ** 2 * values_vary(metric, estimate) / devices
         values = np.minimum(whole * _kept(parts, spread), most)
-    return Side(found, whole, _anew(metric, epochs, found, spread), values, reports / spread, farthest)
+    return Side(found, whole, _anew(metric, epochs, found, whole, spread), values, reports / spread, farthest)
 
 
 def exactly(estimate: Estimate) -> Side:
@@ -114,20 +115,23 @@ def _kept(parts: _Floats, spread: _Floats) -> _Floats:
     return kept
 
 
-def _anew(metric: Metric, epochs: Sequence[Sequence[Counters]], found: Windowed, spread: _Floats) -> _Floats:
+def _anew(
+    metric: Metric, epochs: Sequence[Sequence[Counters]], found: Windowed, whole: _Floats, spread: _Floats
+) -> _Floats:
     """What of the squares is of randomising anew: an interval about just the devices that reported has nothing else,
     but for what these remember."""
-    estimate, whole = found.estimate, squares(metric, found.estimate)
+    estimate = found.estimate
     if linkage.repeats(metric):
         return np.zeros(whole.shape)
     if not metric.memoize:
         own = windowed(metric, epochs, estimate.confidence, Target.REPORTING, estimate.keys).estimate
         return np.where(_drawn(estimate), whole, np.minimum(squares(metric, own), whole))
-    sampled = windowed(metric, epochs, estimate.confidence, Target.POPULATION, estimate.keys).estimate
+    sampled, wide = estimate, whole
+    if estimate.target is not Target.POPULATION:
+        sampled = windowed(metric, epochs, estimate.confidence, Target.POPULATION, estimate.keys).estimate
+        wide = squares(metric, sampled)
     parts = anew(metric, added(epochs), sampled)
-    return np.where(
-        _drawn(estimate), whole, np.minimum(squares(metric, sampled) * (1 - _kept(1 - parts, spread)), whole)
-    )
+    return np.where(_drawn(estimate), whole, np.minimum(wide * (1 - _kept(1 - parts, spread)), whole))
 
 
 def _drawn(estimate: Estimate) -> NDArray[np.bool_]:
@@ -138,17 +142,17 @@ def _drawn(estimate: Estimate) -> NDArray[np.bool_]:
 
 def squares(metric: Metric, estimate: Estimate) -> _Floats:
     """The squares of the reaches of all rows, down and up."""
-    z, squares = quantile(estimate.confidence), np.zeros((2, len(estimate.rows)))
-    every = zip(estimate.rows, estimate.headings, *ends(metric, estimate), strict=True)
-    for place, (row, heading, least, most) in enumerate(every):
+    z, found = quantile(estimate.confidence), []
+    every = zip(estimate.rows, estimate.headings, *ends(metric, estimate).tolist(), strict=True)
+    for row, heading, least, most in every:
         own = 0.0 if math.isnan(row.std_error) else z * row.std_error
         below, above = row.value - row.low, row.high - row.value
         if row.low <= least:
             below = max(below, _across(own, 0.0 if row.high >= most else above, heading))
         if row.high >= most:
             above = max(above, _across(own, 0.0 if row.low <= least else row.value - row.low, heading))
-        squares[:, place] = max(below, 0.0) ** 2, max(above, 0.0) ** 2
-    return squares
+        found.append((max(below, 0.0) ** 2, max(above, 0.0) ** 2))
+    return np.array(found, dtype=np.float64).reshape(-1, 2).T
 
 
 def _across(own: float, reach: float, heading: Heading) -> float:
