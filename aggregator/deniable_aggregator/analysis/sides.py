@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -33,7 +34,7 @@ from deniable_aggregator.analysis.windows import (
 )
 from deniable_aggregator.answers import Estimate, Heading, Keys, Measure, Target, anew, apart, ends, values_vary
 
-__all__ = ["Side", "exactly", "quantile", "side", "squares"]
+__all__ = ["Counted", "Side", "exactly", "quantile", "side", "squares"]
 
 _Floats = NDArray[np.float64]
 
@@ -46,19 +47,71 @@ class Side:
     """The answer, with intervals as wide as the window asks for."""
     whole: _Floats
     """The squares of the intervals' own reaches."""
-    anew: _Floats
-    """What of them is of randomising anew for every report, at most."""
-    values: _Floats
-    """What of them is of the devices' values, at most."""
-    devices: _Floats
-    """For each row how many different devices there are, if there are as few as can be."""
-    farthest: _Floats
-    """For each row the square of the reach if all that devices differ by were the whole of what is possible."""
 
     @property
     def estimate(self) -> Estimate:
         """The answer."""
         return self.windowed.estimate
+
+
+@dataclass(frozen=True)
+class Counted(Side):
+    """One from counters. What it may have in common with another one takes longer than the answer: it is worked out
+    for who asks, and nobody does where devices are others."""
+
+    metric: Metric
+    epochs: Sequence[Sequence[Counters]]
+    """Each epoch's counters of the metric's columns."""
+
+    @cached_property
+    def anew(self) -> _Floats:
+        """What of the squares is of randomising anew for every report, at most."""
+        if not self.estimate.reports:
+            return self.whole
+        return _anew(self.metric, self.epochs, self.windowed, self.whole, self._spread)
+
+    @cached_property
+    def values(self) -> _Floats:
+        """What of the squares is of the devices' values, at most."""
+        estimate, metric, epochs = self.estimate, self.metric, self.epochs
+        if not estimate.reports:
+            return self.whole
+        if estimate.target is not Target.POPULATION:
+            return np.zeros(self.whole.shape)
+        parts = shared_parts(metric, added(epochs), estimate, spreads(metric, epochs)).max(axis=0)
+        devices = self.devices if metric.memoize else _devices(metric, epochs)
+        most = quantile(estimate.confidence) ** 2 * values_vary(metric, estimate) / devices
+        return np.minimum(self.whole * _kept(parts, self._spread), most)
+
+    @cached_property
+    def devices(self) -> _Floats:
+        """For each row how many different devices there are, if there are as few as can be."""
+        if not self.estimate.reports:
+            return np.zeros(len(self.estimate.rows))
+        fewest: _Floats = self._told[1] / self._spread
+        return fewest
+
+    @property
+    def farthest(self) -> _Floats:
+        """For each row the square of the reach if all that devices differ by were the whole of what is possible."""
+        apart_by = np.diff(ends(self.metric, self.estimate), axis=0)[0]
+        reach: _Floats = (quantile(self.estimate.confidence) * apart_by) ** 2
+        return reach
+
+    @property
+    def _spread(self) -> _Floats:
+        return self._told[0]
+
+    @cached_property
+    def _told(self) -> tuple[_Floats, _Floats]:
+        """How many times more reports each row has than independent ones at the least, and how many."""
+        metric, columns = self.metric, added(self.epochs)
+        counted = [reports_of(column.shape, own) for column, own in zip(metric.columns, columns, strict=True)]
+        spread = spreads(metric, self.epochs)
+        pairs = zip(spread, counted, strict=True)
+        every = pairs if apart(metric) else [(max(spread), sum(counted))] * len(self.estimate.rows)
+        spreading, reports = np.array(list(every), dtype=np.float64).reshape(-1, 2).T
+        return spreading, reports
 
 
 def side(
@@ -67,34 +120,15 @@ def side(
     confidence: float = 0.95,
     target: Target = Target.POPULATION,
     keys: Keys | None = None,
-) -> Side:
+) -> Counted:
     """One side, from each epoch's counters of the metric's columns; of rows that are found, or of these `keys`."""
     found = windowed(metric, epochs, confidence, target, keys)
-    estimate, columns = found.estimate, added(epochs)
-    whole = squares(metric, estimate)
-    farthest = (quantile(confidence) * np.diff(ends(metric, estimate), axis=0)[0]) ** 2
-    if not estimate.reports:
-        nothing = np.zeros(len(estimate.rows))
-        return Side(found, whole, whole, np.zeros(whole.shape), nothing, farthest)
-    counted = [reports_of(column.shape, own) for column, own in zip(metric.columns, columns, strict=True)]
-    spreading = spreads(metric, epochs)
-    pairs = zip(spreading, counted, strict=True)
-    every = pairs if apart(metric) else [(max(spreading), sum(counted))] * len(estimate.rows)
-    spread, reports = np.array(list(every), dtype=np.float64).reshape(-1, 2).T
-    values = np.zeros(whole.shape)
-    if target is Target.POPULATION:
-        parts = shared_parts(metric, columns, estimate, spreading).max(axis=0)
-        devices = reports / spread if metric.memoize else _devices(metric, epochs)
-        most = quantile(confidence) ** 2 * values_vary(metric, estimate) / devices
-        values = np.minimum(whole * _kept(parts, spread), most)
-    return Side(found, whole, _anew(metric, epochs, found, whole, spread), values, reports / spread, farthest)
+    return Counted(found, squares(metric, found.estimate), metric, epochs)
 
 
 def exactly(estimate: Estimate) -> Side:
     """A side that is known without an error."""
-    nothing = np.zeros((2, len(estimate.rows)))
-    alone = nothing[0] + max(estimate.reports, 1)
-    return Side(Windowed(estimate, estimate.reports), nothing, nothing, nothing, alone, nothing[0])
+    return Side(Windowed(estimate, estimate.reports), np.zeros((2, len(estimate.rows))))
 
 
 def quantile(confidence: float) -> float:
