@@ -24,6 +24,7 @@ from typing import Any
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.search.en import SearchEnglish
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 from tools.site_pages import BUILD, ROOT, lay_out, pages
 from tools.site_reference import MODULES, names, without_words
@@ -79,6 +80,20 @@ def _made_of() -> str:
     return found.hexdigest()
 
 
+class _English(SearchEnglish):
+    """The search's language, whose words are brought to their stems once each: of ten on a page nine come again."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self._stems: dict[str, str] = {}
+
+    def stem(self, word: str) -> str:
+        """Its stem."""
+        if word not in self._stems:
+            self._stems[word] = super().stem(word)
+        return self._stems[word]
+
+
 def build(directory: Path) -> str:
     """Build the site anew into a directory; what is wrong with it, line by line."""
     shutil.rmtree(directory, ignore_errors=True)
@@ -86,6 +101,7 @@ def build(directory: Path) -> str:
     lay_out(source)
     with patch_docutils(), docutils_namespace():
         app = Sphinx(source, None, directory, directory / ".trees", "html", SETTINGS, io.StringIO(), warnings)
+        app.add_search_language(_English)
         app.connect("autodoc-process-docstring", _process_docstring)
         app.connect("missing-reference", _link_to_public_name)
         app.connect("html-page-context", _menu_of_titles, priority=100)  # before the theme

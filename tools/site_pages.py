@@ -121,7 +121,7 @@ def _below(page: str) -> str:
         return "".join(_tree(_entries(group), group.title) for group in groups())
     path = PurePosixPath(page)
     room = path.parent if path.name == "README.md" and path.parent.name else path.with_suffix("")
-    inside = [each for each in pages() if each != page and PurePosixPath(each).is_relative_to(room)]
+    inside = [each for each in pages() if each != page and each.startswith(f"{room}/")]
     here = PurePosixPath(place(page)).parent
     return _tree([os.path.relpath(place(each), here) for each in inside]) if inside else ""
 

@@ -30,7 +30,7 @@ from typing import Any, Self, TypeVar
 
 from deniable.collection import Collection
 from deniable.device import losses, processes, transcript
-from deniable.device.consent import Consent, of_environment
+from deniable.device.consent import WITHHELD, Consent, of_environment
 from deniable.device.flushing import Flushes
 from deniable.device.keeping import PATIENCE, Keeper
 from deniable.device.ledger import Charge, charges
@@ -99,15 +99,16 @@ class Client:
         self._takers = takers(collection)
         self._mistakes = Mistakes(collection, strict, self._mistaken)
         self._say = self._mistakes.say
-        self._closed = False
-        self._orphan = False
+        self._closed = self._orphan = False
+        persons: Consent | None = None
         make: Callable[..., Sender] = Sender
         if self._debug:
             from deniable.device import debugging
 
             agreed = partial(debugging.agreed, state, word.consent)
             make, collection = partial(debugging.DebugSender, agreed, collection.sample), self.collection
-            (given, unread), state = debugging.agreed(state, given), None
+            (persons, _), (given, unread) = debugging.agreed(state, None), debugging.agreed(state, given)
+            state = None
             self._say(unread)
             self._say(DEBUGGING)
         self._state = State(state, settings.clock, self._say)
@@ -118,6 +119,7 @@ class Client:
             _log.info("deniable: %s", word.why)
         segment_index = self._segment_index(segment or {})
         self._keeper = Keeper(collection, segment_index, settings, self._state, given, word.consent, self._say)
+        self._keeper.persons = persons
         self._flushes = Flushes(self._state, self._keeper, collection, settings.clock)
         self._sender = make(endpoint, credentials, collection, settings, self._state, self._keeper, self._say)
         try:
@@ -205,8 +207,7 @@ class Client:
         if self._closed:
             return "the client is closed"
         if self._keeper.consent is Consent.WITHHELD:
-            said = self._environment.why if self._environment.consent is Consent.WITHHELD else ""
-            return said or "consent is withheld: Client.set_consent() says another word"
+            return WITHHELD.get(self._keeper.withheld_by, self._environment.why)
         if self._orphan:
             return _FORKED
         return self._trouble if self._keeper.segment is None else ""
@@ -259,8 +260,7 @@ class Client:
         unwritten, counts = keeper.recorded, keeper.counts(self._look(health, {}))
         seen: Outlook = self._look(lambda connection: outlook(connection, self.collection, now), UNKNOWN)
         trouble = self._trouble or self._look(lambda connection: losses.why(connection, self.collection, now), "")
-        told = (DEBUGGING if self._debug else "", self._environment.why)
-        trouble = trouble or "; ".join(filter(None, told))
+        trouble = trouble or "; ".join(filter(None, (DEBUGGING if self._debug else "", self._environment.why)))
         recorded = tuple(sorted({*seen.recorded, *unwritten}))
         ends = None
         if recorded or not seen.drawn:  # who is not drawn may be for the next epoch
@@ -268,9 +268,8 @@ class Client:
         going = self._sends and not (self._closed or self._debug)
         leaves = (ends if seen.due is None else max(now, seen.due)) if going else None
         unanswered = dict.fromkeys(self.collection.metrics, self._stopped) if self._stopped else seen.unanswered
-        return Status(
-            keeper.consent, trouble, seen.waiting, counts, recorded, leaves, self._sender.last_error, unanswered
-        )
+        return Status(keeper.consent, trouble, seen.waiting, counts, recorded, leaves, self._sender.last_error,
+                      unanswered, keeper.withheld_by)  # fmt: skip
 
     def close(self, timeout: float | None = None) -> None:
         """Write what was recorded and stop; waits at most this long, and for an upload under way no longer."""

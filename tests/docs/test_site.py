@@ -2,7 +2,7 @@
 
 words:
   built   the site in build/docs: of these files, by this test or by whoever built it before
-  sample  pages that have all that there is: long tables, code, pictures, docstrings, a search
+  sample  short pages that together have all that there is: tables, code, pictures, docstrings, a search
 """
 
 from __future__ import annotations
@@ -26,9 +26,19 @@ from tools.site_reference import MODULES, names
 
 from support.site import browser
 
-SAMPLE = ("index", "project/README", "privacy", "collections", "reference/deniable", "reference/commands", "search")
-NARROW = ("index", "collections", "reference/deniable", "search")
+SAMPLE = (
+    "index",
+    "project/README",
+    "changing",
+    "poisoning",
+    "reference/deniable_aggregator.learning",
+    "mechanisms/README",
+    "search",
+)
+NARROW = ("index", "changing", "reference/deniable_aggregator.learning", "search")
 """Of the sample one of every sort: in dark the colours are others, on a phone the menu is, not what a page says."""
+LONG = ("privacy", "collections", "reference/deniable", "reference/commands")
+"""The longest tables and docstrings: what may be wider than a screen is there; axe would find the sample's again."""
 LOADED = {"link", "script", "img", "iframe", "source"}
 """What a browser fetches by itself."""
 
@@ -141,7 +151,15 @@ def test_every_command_is_told(site: Path) -> None:
             assert option in text, option
 
 
-@pytest.mark.parametrize(("width", "scheme", "sample"), [(1440, "light", SAMPLE), (390, "dark", NARROW)])
+@pytest.mark.parametrize(
+    ("width", "scheme", "sample"),
+    [
+        (1440, "light", SAMPLE),
+        (390, "dark", NARROW),
+        pytest.param(1440, "light", LONG, marks=pytest.mark.deep),
+        pytest.param(390, "dark", LONG, marks=pytest.mark.deep),
+    ],
+)
 def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
     tab: Page, address: str, width: int, scheme: str, sample: tuple[str, ...]
 ) -> None:
@@ -155,6 +173,15 @@ def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
         ]
         assert not serious, (page, serious)
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page
+
+
+def test_long_pages_do_not_scroll_sideways(tab: Page, address: str) -> None:
+    """On a desk and on a phone."""
+    for page in LONG:
+        tab.goto(f"{address}/{page}.html")
+        for width in (1440, 390):
+            look(tab, width)
+            assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, (page, width)
 
 
 @pytest.mark.deep

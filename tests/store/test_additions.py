@@ -24,7 +24,7 @@ some_additions = st.dictionaries(st.sampled_from(KEYS), some_amounts, min_size=1
 
 def written(amounts: Amounts, expires: int = 7) -> bytes:
     """Amounts as an increment, all of whose keys expire together."""
-    return increment_of(additions(amounts, SIZE), np.full(len(amounts), expires, "<u4").tobytes())
+    return increment_of(additions(amounts, SIZE).written(), np.full(len(amounts), expires, "<u4").tobytes())
 
 
 def said(added: Sum) -> Counter[tuple[CounterKey, int]]:

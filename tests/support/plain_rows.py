@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 import struct
 
+import numpy as np
+
 from deniable import codebook
 from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
 from deniable_aggregator.ingest.layout import Layout
+from deniable_aggregator.store import KEY, Additions, Written
 
-__all__ = ["GAPS", "NARROW", "TOLD", "sums_of"]
+__all__ = ["GAPS", "NARROW", "TOLD", "arrays", "sums_of"]
 
 NARROW = Layout("narrow", 7, 3600, 1, tuple((f"m{i}", Symbol(2 + 50 * i)) for i in range(6)))
 GAPS = Layout("gaps", 8, 3600, 1, (("i", Integer(7, 50)), ("j", Integer(9)), ("v", Integers(3, 9, 70, 14))))
@@ -52,3 +55,12 @@ def sums_of(layout: Layout, column: int, payload: int | bytes) -> dict[int, int]
                 sums[1 + 2 * size + i] = value**2 // 2**32
             return sums
     return None
+
+
+def arrays(added: Additions | Written) -> Additions:
+    """What is added, read again where it has been written down."""
+    if isinstance(added, Additions):
+        return added
+    keys, numbers = np.frombuffer(added.keys, KEY), np.frombuffer(added.numbers, "<u4")
+    amounts = np.frombuffer(added.amounts, "<i8")
+    return Additions(keys, np.frombuffer(added.sizes, "<u4"), numbers[: len(keys)], numbers[len(keys) :], amounts)

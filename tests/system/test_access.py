@@ -172,13 +172,16 @@ def test_clients_can_be_asked_for_a_certificate(tmp_path: Path) -> None:
         (("--tokens", TLS / "README.md"), "line 1: takes report or read"),
         (("--tokens", TLS / "nowhere"), "nowhere"),
         (("--tls-cert", TLS / "README.md", "--tls-key", TLS / "server.key"), "its certificate is none"),
+        (("--tls-cert", TLS / "nowhere", "--tls-key", TLS / "server.key"), "nowhere"),
+        ((*SECRETS, "--tls-client-ca", TLS / "nowhere"), "nowhere"),
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, arguments: tuple[str | Path, ...], words: str) -> None:
-    """An aggregator that can not guard as it is told does not start."""
+    """An aggregator that can not guard as it is told does not start, and begins no store."""
     shown = told("serve", EDITOR, "--data", tmp_path / "data", "--listen", "127.0.0.1:0", *arguments)
     assert shown.returncode == 2
     assert words in shown.stderr.splitlines()[-1]
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,11 @@ def test_what_does_not_is_left_alone(tmp_path: Path, text: str) -> None:
     assert findings(planted(tmp_path, text)) == []
 
 
-def test_a_copy_of_the_tests_with_one_that_is_planted_does_not_pass(tmp_path: Path) -> None:
-    """The command that `make check` runs says where it is, and that no other is there."""
-    room = Path(shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=shutil.ignore_patterns("__pycache__")))
+def test_tests_with_one_that_is_planted_do_not_pass(tmp_path: Path) -> None:
+    """The command that `make check` runs says where it is, and nothing of those that share what it does."""
+    room = tmp_path / "tests"
+    for part in ("support", "client/device"):
+        shutil.copytree(ROOT / "tests" / part, room / part, ignore=shutil.ignore_patterns("__pycache__"))
     (room / "client" / "test_planted.py").write_text("import time\n" + PLANTED["a difference"])
     shown = subprocess.run([sys.executable, CHECK, room], capture_output=True, text=True, timeout=PATIENCE)
     assert shown.returncode == 1

@@ -99,28 +99,35 @@ class _Waiting:
             self._groups.add(group)
 
 
-class _Metered:
+class _Metered(Coroutine[Any, Any, bool]):
     """A flush's work; every step of it adds what it has cost, and others' steps do not count."""
 
     def __init__(self, work: Coroutine[Any, Any, bool], waiting: _Waiting) -> None:
         self._work = work
         self._waiting = waiting
 
+    def send(self, value: Any) -> Any:
+        """Its next step."""
+        before = time.thread_time()
+        try:
+            return self._work.send(value)
+        finally:
+            self._waiting.spent += time.thread_time() - before
+
+    def throw(self, *error: Any) -> Any:
+        """Its next step, which is told of an error."""
+        before = time.thread_time()
+        try:
+            return self._work.throw(*error)
+        finally:
+            self._waiting.spent += time.thread_time() - before
+
+    def close(self) -> None:
+        """No more steps."""
+        self._work.close()
+
     def __await__(self) -> Generator[Any, Any, bool]:
-        work = self._work
-        step: Callable[[], Any] = partial(work.send, None)
-        while True:
-            before = time.thread_time()
-            try:
-                awaited = step()
-            except StopIteration as end:
-                return bool(end.value)
-            finally:
-                self._waiting.spent += time.thread_time() - before
-            try:
-                step = partial(work.send, (yield awaited))
-            except BaseException as error:  # noqa: BLE001 - the work is told whatever it is
-                step = partial(work.throw, error)
+        raise TypeError("a task takes the steps of a flush")
 
 
 class _Lane:
@@ -198,11 +205,8 @@ class _Lane:
         self._forget_timer()
         waiting = self._queue.popleft()
         began = time.perf_counter()
-        self._task = asyncio.create_task(self._metered(waiting))
+        self._task = asyncio.create_task(_Metered(self._finish(waiting), waiting))
         self._task.add_done_callback(partial(self._ended, waiting, began))
-
-    async def _metered(self, waiting: _Waiting) -> bool:
-        return await _Metered(self._finish(waiting), waiting)
 
     def _ended(self, waiting: _Waiting, began: float, task: asyncio.Task[bool]) -> None:
         self._task = None

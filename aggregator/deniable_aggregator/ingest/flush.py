@@ -17,7 +17,7 @@ from deniable_aggregator.ingest.alone import Note, entries_of
 from deniable_aggregator.ingest.refusal import STORE_UNAVAILABLE, Refusal, malformed
 from deniable_aggregator.ingest.rows import Batch, Rows, faults
 from deniable_aggregator.ingest.wide import BoolArray
-from deniable_aggregator.store import Additions, Arrivals, EpochKey, Store
+from deniable_aggregator.store import Additions, Arrivals, EpochKey, Store, Written
 
 __all__ = ["Flush", "Outcome", "Stored"]
 
@@ -79,7 +79,9 @@ class Flush:
                 self.outcomes[number] = Stored.NOW
         self._new = {}
 
-    def _additions(self) -> Additions:
+    def _additions(self) -> Additions | Written:
+        if isinstance(self._rows, _Alone):
+            return self._rows.additions()
         keep: BoolArray = np.zeros(len(self._batches), dtype=np.bool_)
         for ids in self._new.values():
             keep[list(ids.values())] = True
@@ -94,7 +96,7 @@ class Flush:
 
 
 class _Alone:
-    """The rows of one batch, as those of many (`Rows`)."""
+    """The rows of one batch, in place of those of many (`Rows`)."""
 
     def __init__(self, batch: Batch, notes: tuple[Note, ...]) -> None:
         self._added = entries_of(notes, batch.rows, batch.key.epoch, batch.segment)
@@ -103,7 +105,7 @@ class _Alone:
         """The number of the batch, if it is malformed."""
         return {0} if self._added is None else set()
 
-    def additions(self, _keep: BoolArray) -> Additions:
+    def additions(self) -> Written:
         """What it adds; it may not be malformed."""
         assert self._added
         return self._added

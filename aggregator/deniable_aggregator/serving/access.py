@@ -76,7 +76,7 @@ class Access:
         """An error for files that nobody could be let in by."""
         self.guards()
         if found := self.certificates():
-            found.credentials()
+            found.check()
 
     def certificates(self) -> Certificates | None:
         """What TLS is spoken with; None where it is not."""

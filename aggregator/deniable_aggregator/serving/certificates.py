@@ -57,6 +57,10 @@ class Certificates:
         self._looked = 0.0
         self._trouble = ""
 
+    def check(self) -> None:
+        """An OSError for a set that can not be read, or does not go together."""
+        self._checked()
+
     def credentials(self) -> grpc.ServerCredentials:
         """What a server listens with; an OSError for a set that does not go together."""
         self._state, self._looked = self._states(), time.monotonic()
@@ -118,7 +122,8 @@ class Certificates:
     def _files(self) -> tuple[Path, ...]:
         return (self._certificate, self._key, *([self._client_ca] if self._client_ca else []))
 
-    def _read(self) -> grpc.ServerCertificateConfiguration:
+    def _checked(self) -> list[bytes]:
+        """What the files have, one by one."""
         found = [content(file) for file in self._files()]
         checked = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
@@ -129,7 +134,10 @@ class Certificates:
             raise OSError(f"{self._certificate} and {self._key}: {_said(error)}") from error
         if found != [content(file) for file in self._files()]:  # what was checked is what is shown
             raise OSError(f"{self._certificate} and {self._key}: are being replaced")
-        chain, key, *roots = found
+        return found
+
+    def _read(self) -> grpc.ServerCertificateConfiguration:
+        chain, key, *roots = self._checked()
         return grpc.ssl_server_certificate_configuration([(key, chain)], roots[0] if roots else None)
 
 

@@ -181,6 +181,7 @@ class Supervisor:
     async def _set_up(self) -> Settings:
         """The settings of the workers, for whom the port, the store and the board are there."""
         settings, leaving = self._settings, self._leaving
+        settings.access.check()  # or a store would be begun by what can not serve it
         port = reserved(settings.listen)
         leaving.callback(port.close)
         self.port = port.getsockname()[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray
+from deniable_aggregator.store.additions import KEY, Additions, IntArray, KeyArray, Written
 from deniable_aggregator.store.backup import Backup, back_up
 from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import MOST_DOUBTS, MOST_REASON, Doubt, Doubted, Doubts
@@ -62,6 +62,7 @@ __all__ = [
     "StoreStatus",
     "StoreUnavailable",
     "StoreUnfit",
+    "Written",
     "back_up",
     "is_begun",
     "reached",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from deniable_aggregator.store.errors import CounterOverflow
 from deniable_aggregator.store.keys import CounterKey, EpochKey
 
-__all__ = ["KEY", "NONCE_BYTES", "Additions", "IntArray", "KeyArray", "Sum", "add_up", "increment_of"]
+__all__ = ["KEY", "NONCE_BYTES", "Additions", "IntArray", "KeyArray", "Sum", "Written", "add_up", "increment_of"]
 
 IntArray = NDArray[np.int64]
 KeyArray = NDArray[np.void]
@@ -34,6 +34,7 @@ NONCE_BYTES = 8
 
 _COUNTS = struct.Struct("<II")
 _EXPIRES = struct.Struct("<I")
+_SIZE_BYTES, _AMOUNT_BYTES = 4, 8
 _HEAD_BYTES = NONCE_BYTES + _COUNTS.size
 _BRIDGE = 16
 """Entries of a key up to this far apart share a run: to reach for another run takes the store as long as to move some
@@ -89,31 +90,46 @@ class Additions(NamedTuple):
 
     def increment(self, keep: Mapping[EpochKey, int]) -> bytes:
         """These as bytes; for so many seconds from now each epoch's counters are kept if they begin with these."""
-        now = int(time.time())
         if len(keep) == 1:
-            (seconds,) = keep.values()
-            return increment_of(self, _EXPIRES.pack(now + seconds) * len(self.keys))
-        expires = np.zeros(len(self.keys), dtype="<u4")
+            return self.written().increment(keep)
+        expires, now = np.zeros(len(self.keys), dtype="<u4"), int(time.time())
         for key, seconds in keep.items():
             expires[(self.keys["digest"] == key.digest) & (self.keys["epoch"] == key.epoch)] = now + seconds
-        return increment_of(self, expires.tobytes())
+        return increment_of(self.written(), expires.tobytes())
 
-
-def increment_of(additions: Additions, expires: bytes) -> bytes:
-    """Additions as bytes; `expires` says for each key when what it begins expires, in seconds since 1970."""
-    keys, sizes, entries, counter, amount = additions
-    return b"".join(
-        (
-            os.urandom(NONCE_BYTES),
-            _COUNTS.pack(len(keys), len(counter)),
+    def written(self) -> Written:
+        """These, written down."""
+        keys, sizes, entries, counter, amount = self
+        numbers = entries.astype("<u4", copy=False).tobytes() + counter.astype("<u4", copy=False).tobytes()
+        return Written(
             keys.tobytes(),
             sizes.astype("<u4", copy=False).tobytes(),
-            expires,
-            entries.astype("<u4", copy=False).tobytes(),
-            counter.astype("<u4", copy=False).tobytes(),
+            numbers,
             amount.astype("<i8", copy=False).tobytes(),
         )
-    )
+
+
+class Written(NamedTuple):
+    """Additions as they stand in an increment."""
+
+    keys: bytes
+    sizes: bytes
+    numbers: bytes
+    """How many entries each key has, then which counter each entry adds to."""
+    amounts: bytes
+
+    def increment(self, keep: Mapping[EpochKey, int]) -> bytes:
+        """These as an increment; for so many seconds from now the counters of their one epoch are kept if they begin
+        with these."""
+        (seconds,) = keep.values()
+        return increment_of(self, _EXPIRES.pack(int(time.time()) + seconds) * (len(self.sizes) // _SIZE_BYTES))
+
+
+def increment_of(written: Written, expires: bytes) -> bytes:
+    """Additions as bytes; `expires` says for each key when what it begins expires, in seconds since 1970."""
+    keys, sizes, numbers, amounts = written
+    counts = _COUNTS.pack(len(sizes) // _SIZE_BYTES, len(amounts) // _AMOUNT_BYTES)
+    return b"".join((os.urandom(NONCE_BYTES), counts, keys, sizes, expires, numbers, amounts))
 
 
 class _Increment:

@@ -34,7 +34,9 @@ def written(commands: Sequence[Command]) -> bytes:
         parts.append(b"*%d" % len(command))
         for word in command:
             text = word if isinstance(word, bytes) else str(word).encode()
-            parts += (_LENGTHS[len(text)] if len(text) < len(_LENGTHS) else b"$%d" % len(text), text)
+            length = len(text)
+            parts.append(_LENGTHS[length] if length < 64 else b"$%d" % length)
+            parts.append(text)
     parts.append(b"")
     return b"\r\n".join(parts)
 

@@ -43,7 +43,7 @@ class Script:
 
     def __init__(self, name: str) -> None:
         self.text = files(__package__).joinpath(f"{name}.lua").read_bytes()
-        self.digest = hashlib.sha1(self.text, usedforsecurity=False).hexdigest()
+        self.digest = hashlib.sha1(self.text, usedforsecurity=False).hexdigest().encode()
 
 
 class Places:
@@ -89,7 +89,7 @@ class Places:
         """A script's reply; durably: once what it has written is as durable as was asked for."""
         wait = self._wait if durably else ()
         with _ERRORS:
-            call: Command = ("EVALSHA", script.digest, len(names), *names, *arguments)
+            call: Command = (b"EVALSHA", script.digest, len(names), *names, *arguments)
             replies = await self._link.ask(names[0], call, *wait)
             if isinstance(replies[0], NoScriptError):
                 call = ("EVAL", script.text, *call[2:])

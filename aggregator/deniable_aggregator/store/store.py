@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import struct
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from deniable_aggregator.store.additions import Additions, IntArray
+from deniable_aggregator.store.additions import Additions, IntArray, Written
 from deniable_aggregator.store.condition import Condition
 from deniable_aggregator.store.doubts import Doubts
 from deniable_aggregator.store.durability import Durability
@@ -43,7 +44,7 @@ from deniable_aggregator.store.known import Known
 from deniable_aggregator.store.links import link_to
 from deniable_aggregator.store.reading import Cell, Counted, Reading
 from deniable_aggregator.store.schema import begin, check_schema
-from deniable_aggregator.store.servers import Places, Script, packed
+from deniable_aggregator.store.servers import Places, Script
 from deniable_aggregator.store.snapshots import Snapshot, Snapshots
 
 __all__ = ["ID_BYTES", "Arrivals", "Store", "StoreStatus"]
@@ -58,10 +59,11 @@ _KEYS_AT_ONCE = 512
 _DAY = 86_400
 _PROBED = 16
 """So many shards do not all happen to be in the same third of a cluster."""
-_MOST_INCREMENTS = 10_000
+_MOST_INCREMENTS = b"10000"
 """So many increments of a shard may wait to be folded; then it takes no more."""
 
 _ADD = Script("add")
+_HEAD = struct.Struct("<2I")
 
 
 class Arrivals(NamedTuple):
@@ -200,12 +202,14 @@ class Store:
         return int.from_bytes(batch_id, "big") % self.shards
 
     async def add(
-        self, shard: int, arrivals: Mapping[EpochKey, Arrivals], additions: Additions
+        self, shard: int, arrivals: Mapping[EpochKey, Arrivals], additions: Additions | Written
     ) -> set[tuple[EpochKey, bytes]]:
         """Remember the ids and add the counters; or, if any id is known, change nothing and return those."""
-        epochs = list(arrivals)
         increment = additions.increment({key: own.keep for key, own in arrivals.items()})
         known = await self._add(shard, [(seen_name(shard, key), own) for key, own in arrivals.items()], increment)
+        if not known:
+            return set()
+        epochs = list(arrivals)
         return {(epochs[number], batch_id) for number, batch_id in zip(known[::2], known[1::2], strict=True)}
 
     async def merge(self, key: EpochKey, parcel: Arrivals, additions: Additions) -> bool:
@@ -227,12 +231,11 @@ class Store:
         known: list[Any] = await self._servers.run(
             _ADD,
             [increments_name(shard), *(name for name, _ in sets)],
-            packed([(len(own.ids), own.remember) for _, own in sets]),
-            _joined(own for _, own in sets),
+            *_written([own for _, own in sets]),
             increment,
-            max(own.keep for _, own in sets),
+            max([own.keep for _, own in sets]),
             _MOST_INCREMENTS,
-            int(self._servers.waits),
+            b"1" if self._servers.waits else b"0",
             durably=True,
         )
         return known
@@ -337,11 +340,17 @@ def _info(reply: bytes) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition(":") for line in reply.decode().splitlines())}
 
 
-def _joined(arrivals: Iterable[Arrivals]) -> bytes:
-    blobs = []
+def _written(arrivals: Sequence[Arrivals]) -> tuple[bytes, bytes]:
+    """How many ids each set gets and for how long, and the ids, as the script reads them; a ValueError for what is no
+    set, or a number that has more than 32 bits."""
+    heads, blobs = [], []
     for own in arrivals:
         blob = b"".join(own.ids)
         if not blob or len(blob) != ID_BYTES * len(set(own.ids)):
             raise ValueError(f"an epoch has ids of {ID_BYTES} bytes, and each of them once")
         blobs.append(blob)
-    return b"".join(blobs)
+        try:
+            heads.append(_HEAD.pack(len(own.ids), own.remember))
+        except struct.error as error:
+            raise ValueError(f"ids are not remembered for {own.remember} seconds") from error
+    return b"".join(heads), b"".join(blobs)

@@ -14,7 +14,19 @@ from typing import NamedTuple
 
 from deniable.device.state import get, lost, put
 
-__all__ = ["CI", "ENVIRONMENT", "NO_TRACKING", "Consent", "Word", "is_lost", "of_environment", "recall", "remember"]
+__all__ = [
+    "CI",
+    "ENVIRONMENT",
+    "NO_TRACKING",
+    "WITHHELD",
+    "Consent",
+    "Word",
+    "is_lost",
+    "of_environment",
+    "recall",
+    "remember",
+    "withheld_by",
+]
 
 
 ENVIRONMENT = "DENIABLE_CONSENT"
@@ -27,6 +39,12 @@ CI = (
     "CODEBUILD_BUILD_ARN", "DRONE", "GO_PIPELINE_LABEL", "HUDSON_URL", "SEMAPHORE", "bamboo_planKey",
 )  # fmt: skip
 """What machines of continuous integration have in their environment, as the makers of each say."""
+WITHHELD = {
+    "person": "the person has withheld consent: Client.set_consent() says another word of theirs",
+    "application": "the application withholds consent, by that of its Client: Client.set_consent() says the person's",
+    "nobody": "consent is withheld, as nobody has agreed: Client.set_consent() says that the person does",
+}
+"""Why nothing is collected, by who has withheld consent; an environment says it by itself."""
 _NOT_SO = {"", "0", "false"}
 
 
@@ -96,6 +114,12 @@ def _ours(word: str) -> Word:
 
 def _holds(environment: Mapping[str, str], name: str) -> bool:
     return environment.get(name, "").strip().lower() not in _NOT_SO
+
+
+def withheld_by(person: Consent | None, allowed: Consent | None, application: Consent | None) -> str:
+    """Whose word it is that consent is withheld: the person's before all others, as only they can take it back."""
+    said = {"person": person, "environment": allowed, "application": application}
+    return next((who for who, word in said.items() if word is Consent.WITHHELD), "nobody")
 
 
 def remember(connection: sqlite3.Connection, consent: Consent) -> None:

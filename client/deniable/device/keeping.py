@@ -52,6 +52,8 @@ class Keeper:
         """What the environment allows: nothing that anybody says goes beyond it."""
         self.consent = Consent.WITHHELD
         """What the person has agreed to, as far as this process knows."""
+        self.persons: Consent | None = None
+        """The person's own word, where one is known."""
         self._given = given  # what the application says that they have agreed to; None once the file remembers it
         self.segment = segment
         """Whose device it is, as an index; None where the application named none that the collection has."""
@@ -132,7 +134,7 @@ class Keeper:
 
     def agree(self, consent: Consent) -> None:
         """Take the person's word, and have the file remember it; where it can not, this process does."""
-        self._given = consent
+        self._given = self.persons = consent
         self.change(lambda connection: consents.remember(connection, consent))
         self._given = None
 
@@ -152,6 +154,8 @@ class Keeper:
     def heed(self, connection: Connection) -> Consent:
         """Find out what the person has agreed to, in whichever process; erase what they have not."""
         recalled = consents.recall(connection)
+        if recalled is not None and not consents.is_lost(connection):
+            self.persons = recalled
         consent = (recalled or self._given or Consent.WITHHELD).and_(self._given).and_(self.allowed)
         if consent is Consent.WITHHELD:
             epochs.withhold(connection)
@@ -159,6 +163,12 @@ class Keeper:
         self._say(losses.why(connection, self._collection, self._settings.clock()))
         self.consent = consent
         return consent
+
+    @property
+    def withheld_by(self) -> str:
+        """Whose word it is that nothing is collected; empty where something may be."""
+        withheld = self.consent is Consent.WITHHELD
+        return consents.withheld_by(self.persons, self.allowed, self._given) if withheld else ""
 
     # What is written.
 

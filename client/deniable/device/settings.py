@@ -70,6 +70,9 @@ class Status:
     """Why the last try to send something failed; empty where it did not, or where there was none."""
     unanswered: Mapping[str, str]
     """By metric: why what is recorded for it now would not be answered. Metrics that would be are not in it."""
+    withheld_by: str
+    """Who has withheld consent, as far as this process knows: "person", whom nobody overrules; "environment", for a
+    run; "application"; "nobody", where nobody has agreed yet. Empty where it is not withheld."""
 
 
 def asks_to_debug(environment: Mapping[str, str]) -> bool:

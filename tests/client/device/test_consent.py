@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -223,6 +224,55 @@ def test_a_remembered_word_that_makes_no_sense_is_a_no(tmp_path: Path) -> None:
     assert b"54321" not in path.read_bytes()
     with client(path, GRANTED) as device:
         assert device.consent is WITHHELD
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize(
+    ("person", "application", "environment", "by", "why"),
+    [
+        (None, None, "", "nobody", "nobody has agreed"),
+        (None, WITHHELD, "", "application", "the application withholds consent"),
+        (WITHHELD, None, "", "person", "the person has withheld consent"),
+        (WITHHELD, WITHHELD, "1", "person", "the person has withheld consent"),
+        (GRANTED, WITHHELD, "", "application", "the application withholds consent"),
+        (GRANTED, WITHHELD, "1", "environment", "DO_NOT_TRACK in the environment"),
+        (PAUSED, GRANTED, "", "", ""),
+        (None, GRANTED, "", "", ""),
+    ],
+)
+def test_a_status_says_who_has_withheld_consent(
+    person: Consent | None, application: Consent | None, environment: str, by: str, why: str, debug: bool,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The person before the environment, and that before the application: in the order in which one can be asked
+    again. And why nothing would be answered is said by the same word."""
+    path = tmp_path / "device.db"
+    if person:
+        with client(path) as device:
+            device.set_consent(person)
+    monkeypatch.setenv(NO_TRACKING, environment)
+    with Client(COLLECTION, state=path, consent=application, debug=debug) as device:
+        status = device.status()
+        assert (status.withheld_by, status.consent is WITHHELD) == (by, bool(by))
+        assert all(why in told for told in status.unanswered.values())
+        assert not by or status.unanswered
+        device.set_consent(WITHHELD)
+        assert device.status().withheld_by == "person"
+        device.set_consent(GRANTED)
+        assert device.status().withheld_by == ("environment" if environment else "")
+
+
+def test_a_no_that_a_file_can_not_keep_is_the_person_s(tmp_path: Path) -> None:
+    """And nobody has said no where a file that is lost may have had a word."""
+    path = tmp_path / "device.db"
+    with Client(COLLECTION, state=path, consent=GRANTED) as device, sqlite3.connect(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        device.set_consent(WITHHELD)
+        assert device.status().withheld_by == "person"
+        other.rollback()
+    path.rename(tmp_path / "device.db.damaged")
+    with Client(COLLECTION, state=path, consent=GRANTED) as device:
+        assert (device.consent, device.status().withheld_by) == (WITHHELD, "nobody")
 
 
 @pytest.mark.parametrize("name", [NO_TRACKING, *CI])

@@ -12,7 +12,6 @@ import struct
 from collections import Counter
 from random import Random
 
-import numpy as np
 from google.protobuf.message import DecodeError
 
 from deniable.payload import Bitmap, Codeword, Integer, Integers, Shape, Symbol
@@ -30,7 +29,7 @@ from fuzzing.plain import Plain, Sums, batch_of, sums
 from fuzzing.target import Target
 from planning.everything import EVERYTHING, VALUES
 from support.aggregator_server import LAYOUT, NOW
-from support.plain_rows import GAPS, NARROW, TOLD
+from support.plain_rows import GAPS, NARROW, TOLD, arrays
 
 __all__ = [
     "DOOR", "LAYOUTS", "TARGET", "added", "expected", "flushed", "message_of", "narrow_payload", "refused", "seeds",
@@ -198,9 +197,10 @@ def flushed(message: bytes) -> tuple[str, Sums]:
     if not flush._new:
         assert isinstance(outcome, Refusal)
         return refused(outcome), _NOTHING
+    additions = flush._additions()
     flush._all_stored()
     assert flush.outcomes == [Stored.NOW]
-    return "stored", added([batch], flush._rows.additions(np.ones(1, dtype=np.bool_)))[batch.key, batch.segment]
+    return "stored", added([batch], arrays(additions))[batch.key, batch.segment]
 
 
 def refused(refusal: Refusal) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 from google.protobuf.message import DecodeError
 
 from deniable.v1.report_service_pb2 import StreamReportsRequest
@@ -21,6 +20,7 @@ from fuzzing.plain import Sums, batch_of, fields
 from fuzzing.target import Target
 from fuzzing.targets import batches
 from fuzzing.targets.batches import DOOR, added, expected, refused, without_zeros
+from support.plain_rows import arrays
 
 __all__ = ["TARGET"]
 
@@ -80,9 +80,7 @@ def judge(data: bytes) -> str:
     kept = [number for ids in flush._new.values() for number in ids.values()]
     assert len(kept) == len(known)
     assert len(flush._repeats) == stored - len(known)
-    keep = np.zeros(len(taken), dtype=np.bool_)
-    keep[kept] = True
-    counted = added([taken[number] for number in kept], flush._rows.additions(keep))
+    counted = added([taken[number] for number in kept], arrays(flush._additions()))
     assert counted == {group: without_zeros(own) for group, own in totals.items()}
     return "stored" if stored == len(plain) else "some"
 
