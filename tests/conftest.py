@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -26,6 +27,9 @@ settings.load_profile("deniable")
 
 leave_to_tests()
 
+_FOLDERS = sorted(path for path in Path(__file__).parent.iterdir() if any(path.rglob("test_*.py")))
+"""All tests are in these."""
+
 _LOOKS_EVERY = 20_000
 """So many objects more than have gone: what tests make and drop is looked through as seldom as it is worth it."""
 
@@ -40,8 +44,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The processes of a run read the folders from different places on. What one has compiled the others then find:
+    in a new clone each would compile all of it, at the same time."""
+    if config.args != ["tests"] or "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    number, of = int(os.environ["PYTEST_XDIST_WORKER"][2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    folders = [path for path in _FOLDERS for _ in path.rglob("test_*.py")]
+    first = _FOLDERS.index(folders[number * len(folders) // of])
+    config.args = [str(path) for path in (*_FOLDERS[first:], *_FOLDERS[:first])]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A file's tests stay together, and the files of a folder that share more: what they share is made once."""
+    items.sort(key=lambda item: _FOLDERS.index(next(path for path in item.path.parents if path in _FOLDERS)))
     if (seed := config.getoption("--shuffled")) is None:
         return
     order = random.Random(seed)

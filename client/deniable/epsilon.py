@@ -122,6 +122,10 @@ class Epsilon:
             return self
         return Epsilon.of(self.floor / parts)
 
+    def __hash__(self) -> int:
+        """Of the text: equal ones are written alike, and a rational of hundreds of bits takes long."""
+        return hash(self.text)
+
     def __float__(self) -> float:
         return float(self.value)
 

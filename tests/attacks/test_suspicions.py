@@ -7,6 +7,8 @@ would have marks less than once in a million times.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,10 +17,12 @@ from tools.leverage import asked
 
 from attacks.test_manipulation import FAKES, HONEST, METRICS, attacks
 from deniable import Metric
+from deniable_aggregator.analysis.offline import added
 from deniable_aggregator.analysis.prices import suspecting
 from deniable_aggregator.analysis.suspected import suspected
 from deniable_aggregator.answers import RATE, effort, jump, suspicions
-from deniable_aggregator.planning.simulate import simulate
+from deniable_aggregator.planning.population import Population
+from deniable_aggregator.planning.simulate import randomized, simulate
 
 Counters = list[NDArray[np.int64]]
 TIMES = 5
@@ -41,11 +45,31 @@ SILENT = {"boolean", "category of 5, randomized response", "ordinal of 5, expone
 """Where there are no more counters than unknown numbers, and what fakes add could be devices."""
 
 
+def both_ends(metric: Metric, part: float, devices: int, count: int = 1) -> Population:
+    """Devices at both ends of what can be, as often as that."""
+    some = round(part * devices)
+    return Population(metric.kind.apart(), np.tile(np.repeat([0, 1], [some, devices - some]), count))
+
+
 def honest(metric: Metric, part: float, seed: int, devices: int = HONEST) -> Counters:
     """An epoch of devices at both ends of what can be."""
-    first, other = metric.kind.apart()
-    some = round(part * devices)
-    return simulate(metric, [first] * some + [other] * (devices - some), np.random.default_rng(seed))
+    return simulate(metric, both_ends(metric, part, devices), np.random.default_rng(seed))
+
+
+def epochs(metric: Metric, part: float, devices: int, count: int) -> Iterator[Counters]:
+    """So many epochs of such devices, which are drawn together: each device answers by chances of its own."""
+    rows: list[list[NDArray[np.uint64]]] = [[np.zeros(0, np.uint64)] for _ in range(count)]
+    wide: list[list[tuple[int, bytes]]] = [[] for _ in range(count)]
+    for sent in randomized(metric, both_ends(metric, part, devices, count), np.random.default_rng(5)):
+        days = sent.devices // devices
+        if sent.column.shape.wide:
+            for day, row in zip(days.tolist(), sent.wide_rows(sent.place), strict=True):
+                wide[day].append(row)
+        else:
+            for day in range(count):
+                rows[day].append(sent.rows(sent.place)[days == day])
+    for narrow, more in zip(rows, wide, strict=True):
+        yield added(metric, np.concatenate(narrow).astype("<u8").tobytes(), more)
 
 
 def test_of_a_boolean_no_population_is_suspected_more_often_than_stated() -> None:
@@ -69,9 +93,9 @@ def test_honest_epochs_are_suspected_no_more_often_than_stated(name: str) -> Non
     """At one in twenty in place of one in ten thousand, at four populations."""
     metric = METRICS[name]
     marked = sum(
-        bool(suspicions(metric, honest(metric, part, seed, 400), rate=0.05))
+        bool(suspicions(metric, counters, rate=0.05))
         for part in (0.0, 0.5, 0.9, 1.0)
-        for seed in range(50)
+        for counters in epochs(metric, part, 400, 50)
     )
     assert stats.binom.sf(29, 200, 0.05) < 1e-6
     assert marked < 30

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from deniable.payload import Codeword, Integer, Integers, Symbol
 from deniable_aggregator.ingest.alone import entries_of
+from deniable_aggregator.ingest.flush import Flush
 from deniable_aggregator.ingest.layout import MOST_COUNTERS, Layout
+from deniable_aggregator.ingest.refusal import STORE_UNAVAILABLE, Refusal
 from deniable_aggregator.ingest.rows import Batch, Lookup, Rows, faults
 from deniable_aggregator.store import Additions, CounterKey, EpochKey
 from support.aggregator_server import LAYOUT, rows
@@ -169,6 +171,18 @@ def test_a_batch_alone_is_read_as_one_of_many(alone: Batch) -> None:
         layout = alone.table.layout
         for key, size in zip(added.keys, added.sizes, strict=True):
             assert size == layout.columns[key["column"]][1].counters
+
+
+@pytest.mark.parametrize("metrics", ["aab", "aba", "baa"])
+def test_a_metric_is_not_reported_twice_wherever_its_columns_stand(metrics: str) -> None:
+    """Beside each other or apart: a batch that comes alone may have a row of one of them, and of no two."""
+    layout = Layout("apart", 11, 3600, 1, tuple((metric, Symbol(4)) for metric in metrics))
+    first, second = (column for column, metric in enumerate(metrics) if metric == "a")
+    other = metrics.index("b")
+    twice, once = rows((second, 1), (other, 1), (first, 1)), rows((other, 1), (first, 1))
+    outcomes = [Flush([batch(Lookup(layout), each, [])]).outcomes[0] for each in (twice, once)]
+    reasons = [each.reason for each in outcomes if isinstance(each, Refusal)]
+    assert reasons == ["MALFORMED_BATCH", STORE_UNAVAILABLE.reason]
 
 
 @pytest.mark.parametrize("reports", [255, 256, 600, 1021])

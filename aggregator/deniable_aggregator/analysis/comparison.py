@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from deniable import Metric
 from deniable_aggregator.analysis.anytime import Held, Looks, held_at
-from deniable_aggregator.analysis.sides import Side, exactly, quantile, side
+from deniable_aggregator.analysis.sides import Counted, Side, exactly, quantile, side
 from deniable_aggregator.analysis.windows import Counters, Windowed, keys_of
 from deniable_aggregator.answers import Estimate, Heading, Keys, Measure, Row, RowId, Target
 
@@ -161,7 +161,7 @@ def compared(
     if one.estimate.ids != other.estimate.ids:  # rows that were found on one side are asked for on the other
         keys = keys_of([one.estimate, other.estimate])
         one, other = side(metric, before, *asked, keys), side(metric, after, *asked, keys)
-    return _comparison(one, other, devices, came).claiming(confidence, held)
+    return _comparison(one, other, _together(one, other, devices), devices, came).claiming(confidence, held)
 
 
 def _found(estimate: Estimate) -> set[RowId]:
@@ -192,7 +192,7 @@ def against(
     fixed = [
         Row(row.key, value, value, value, 0.0, row.parent) for row, value in zip(rows.values(), known, strict=True)
     ]
-    whole = _comparison(exactly(found.estimate.with_rows(fixed)), found, OTHERS)
+    whole = _comparison(exactly(found.estimate.with_rows(fixed)), found, found.whole, OTHERS)
     asked = tuple(
         (heading, tuple(own for own in rows if RowId(heading.name, own.key) in baseline))
         for heading, rows in whole.series
@@ -200,23 +200,24 @@ def against(
     return Comparison(whole.before, whole.after, asked, OTHERS).claiming(confidence, held)
 
 
-def _comparison(before: Side, after: Side, devices: Devices, came: Collection[RowId] = ()) -> Comparison:
-    """From both sides, which have the same rows."""
-    together, z = _together(before, after, devices), quantile(after.estimate.confidence)
+def _comparison(
+    before: Side, after: Side, together: _Floats, devices: Devices, came: Collection[RowId] = ()
+) -> Comparison:
+    """From both sides, which have the same rows, and the squares of reaches of their difference."""
+    z = quantile(after.estimate.confidence)
     pairs = zip(before.estimate.rows, after.estimate.rows, after.estimate.headings, strict=True)
-    changes = iter(
-        [
-            _change(_Pair(*own, before.whole[:, place], after.whole[:, place], together[:, place]), z)
-            for place, own in enumerate(pairs)
-        ]
-    )
-    rows = iter([replace(own, came=where in came) for own, where in zip(changes, after.estimate.ids, strict=True)])
+    changes = [
+        _change(_Pair(*own, before.whole[:, place], after.whole[:, place], together[:, place]), z)
+        for place, own in enumerate(pairs)
+    ]
+    told_at = zip(changes, after.estimate.ids, strict=True)
+    rows = iter([replace(own, came=True) if where in came else own for own, where in told_at])
     series = [(own.heading, tuple(next(rows) for _ in own.rows)) for own in after.estimate.series]
     told = tuple(own for own in series if not own[0].chance)  # no p-value is more or less so than another one
     return Comparison(before.windowed, after.windowed, told, devices)
 
 
-def _together(before: Side, after: Side, devices: Devices) -> _Floats:
+def _together(before: Counted, after: Counted, devices: Devices) -> _Floats:
     """The squares of reaches of differences, down and up: a difference is low where after is, and before high."""
     whole = before.whole[::-1] + after.whole
     if devices.apart:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -72,7 +73,8 @@ class Curve:
         ever falling (Fritsch and Butland, 1984): a straight line would put a median off where density changes."""
         shown = self.shown
         end = min(max(int(np.searchsorted(shown, share)), 1), self.kind.buckets)
-        rises = np.diff(shown[max(end - 2, 0) : end + 2]).tolist()
+        near = shown[max(end - 2, 0) : end + 2].tolist()
+        rises = [high - low for low, high in pairwise(near)]
         own = end - 1 - max(end - 2, 0)
         rise = rises[own]
         before, after = (

@@ -131,12 +131,13 @@ class Room(ABC):
 
     def ends(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """For each row, the least and the most that an interval can reach to, whatever was reported."""
-        ends = np.empty((2, len(found.rows)))
-        for place, heading in enumerate(found.headings):
+        ends: list[tuple[float, float]] = []
+        for series in found.series:
+            heading = series.heading
             least, most = (0.0, 1.0) if heading.measure is Measure.SHARE else heading.span or (-np.inf, np.inf)
             times = found.size if heading.measure is Measure.TOTAL else 1
-            ends[:, place] = least * times, most * times
-        return ends
+            ends += [(least * times, most * times)] * len(series.rows)
+        return np.array(ends, dtype=np.float64).reshape(-1, 2).T
 
     def values_vary(self, metric: Metric, found: Estimate) -> NDArray[np.float64]:  # noqa: ARG002
         """For each row how much the values of devices vary, at most, as far as the row is their mean; infinite where

@@ -50,9 +50,9 @@ class Chances:
 
     def variances(self, squares: _Floats, total: _Floats, mean: _Floats, own: _Floats) -> _Floats:
         """Of one report of each level, times (p - q)^2."""
-        rate = self.p - self.q
-        second = self.q * squares + rate * own + 2 * self.near * (total * mean - own)
-        second = second + self.far * (total**2 - squares - 2 * (total * mean - own))
+        rate, others = self.p - self.q, total * mean - own
+        second = self.q * squares + rate * own + 2 * self.near * others
+        second = second + self.far * (total**2 - squares - 2 * others)
         found: _Floats = second - (self.q * total + rate * mean) ** 2
         return found
 

@@ -147,7 +147,7 @@ def discovered(cells: Cells, code: Imprints, is_word: Callable[[str], bool]) -> 
     """The words that are found, the most frequent first."""
     if cells.all < _FEWEST:
         return []
-    search = _Search(cells, code, is_word)
+    search = _Search(cells, code, is_word, MOST_PATHS, MOST_WORK)
     for height in (*passes(search.scores), 0.0):
         search.at(height, 1)
     count = 1
@@ -194,8 +194,8 @@ class _Search:
         cells: Cells,
         code: Imprints,
         is_word: Callable[[str], bool],
-        most_paths: int = MOST_PATHS,
-        most_work: int = MOST_WORK,
+        most_paths: int,
+        most_work: int,
     ) -> None:
         self._cells, self._code, self._is_word = cells, code, is_word
         self._most_paths, self._most_work = most_paths, most_work

@@ -12,6 +12,7 @@ words:
 from __future__ import annotations
 
 import struct
+from itertools import groupby
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -41,8 +42,12 @@ _ONE = struct.pack("<q", 1)
 _column = itemgetter(2)
 
 
-def notes_of(layout: Layout) -> tuple[Note, ...]:
-    """What has to be known of each column to read one of its rows."""
+def notes_of(layout: Layout) -> tuple[Note, ...] | None:
+    """What has to be known of each column to read one of its rows; None where columns of one metric are apart, so
+    that rows of one metric need not follow each other when they are in order."""
+    metrics = [metric for metric, _ in layout.columns]
+    if len(list(groupby(metrics))) > len(set(metrics)):
+        return None
     return tuple(_note(layout, column) for column in range(len(layout.columns)))
 
 
@@ -60,7 +65,8 @@ def _note(layout: Layout, column: int) -> Note:
 
 def entries_of(notes: tuple[Note, ...], rows: bytes, epoch: int, segment: int) -> Written | None:
     """What the rows of one batch add; None where one of them can not be, or two are of one metric."""
-    metrics, sizes, keys = [], [], []
+    before: str | None = None
+    sizes, keys = [], []
     entries: list[int] = []
     counters: list[int] = []
     levels: list[tuple[int, int]] = []
@@ -69,9 +75,9 @@ def entries_of(notes: tuple[Note, ...], rows: bytes, epoch: int, segment: int) -
             return None
         limit, bits, gap, metric, size, key = notes[column]
         payload = high << 32 | low if high else low
-        if payload >= limit:
+        if payload >= limit or metric == before:
             return None
-        metrics.append(metric)
+        before = metric
         sizes.append(size)
         keys.append(key)
         if bits == _SYMBOL:
@@ -83,7 +89,7 @@ def entries_of(notes: tuple[Note, ...], rows: bytes, epoch: int, segment: int) -
         if bits == _INTEGER:
             levels.append((first + 1, payload + gap * ((payload >= 2) + (payload >= limit - 2))))
             counters += (1, 2, 3)
-        elif bits in (_ANY_BITS, payload.bit_count()):
+        elif bits == payload.bit_count() or bits == _ANY_BITS:
             place = 0
             while payload:
                 counters += _BITS[place][payload & 255]
@@ -92,8 +98,6 @@ def entries_of(notes: tuple[Note, ...], rows: bytes, epoch: int, segment: int) -
         else:
             return None
         entries.append(len(counters) - first)
-    if len(set(metrics)) < len(metrics):
-        return None
     keys.append(b"")
     amounts = _amounts(len(counters), levels)
     entries += counters

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +62,7 @@ def _as_claimed(metric: Metric, column: Column) -> Score:
     remembered and randomised afresh, under what could be remembered of the two."""
     mechanism = column.mechanism
     chance = mechanism.renewed if metric.instantaneous else mechanism.probability
-    inputs = [metric.encode(metric.kind.check(value), word)[1] for value in metric.kind.apart()]
+    inputs = [_encoded(metric, column, value) for value in metric.kind.apart()]
     given = [mechanism.likeness(value) for value in inputs] if metric.instantaneous else inputs
 
     @cache
@@ -69,6 +71,13 @@ def _as_claimed(metric: Metric, column: Column) -> Score:
         return float(one / other)
 
     return lambda payloads: np.array([ratio(payload) for payload in payloads])
+
+
+def _encoded(metric: Metric, column: Column, value: Any) -> int:
+    """What a value is encoded as by a device that draws this column: another one has another input of it."""
+    checked = metric.kind.check(value)
+    drawn = (metric.encode(checked, word) for _ in count())
+    return next(chosen for own, chosen in drawn if own.number == column.number)
 
 
 def _weighted(

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from deniable import Metric
 from deniable.kinds import Boolean, Category, Flags, Quantity, Set, Vector
 from deniable.payload import Integer
-from deniable_aggregator.analysis.sides import Side, quantile, side
+from deniable_aggregator.analysis.sides import Counted, quantile, side
 from deniable_aggregator.answers import Measure, RowId, Target, truth
 from deniable_aggregator.estimators import Frequencies, Means, frequencies, means
 from deniable_aggregator.planning.population import Fleet, Shares, evenly
@@ -141,7 +141,7 @@ def _reaches(
     return {where: _mean([each[where] for each in every], part) for where in rows}
 
 
-def _rows(own: Side) -> Iterator[tuple[RowId, _Reaches]]:
+def _rows(own: Counted) -> Iterator[tuple[RowId, _Reaches]]:
     found = own.estimate
     for place, (where, heading, row) in enumerate(zip(found.ids, found.headings, found.rows, strict=True)):
         reaches = _Reaches(row.std_error**2, *own.whole[:, place].tolist(), *own.values[:, place].tolist())

@@ -21,10 +21,10 @@ class Levelled(Kind):
 
     mechanisms: ClassVar[tuple[str, ...]] = tuple(fitting(2))
 
-    _ends: dict[tuple[int, ...], tuple[Sequence[Mechanism], tuple[int, ...]]] = field(
+    _shares: dict[tuple[int, ...], tuple[Sequence[Mechanism], list[float], tuple[int, ...]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """The thresholds of columns, by who they are; kept with them, so that nobody else becomes them."""
+    """The allotment and the thresholds of columns, by who they are; kept with them, so that nobody becomes them."""
 
     @property
     @abstractmethod
@@ -49,13 +49,18 @@ class Levelled(Kind):
 
     def allotment(self, columns: Sequence[Mechanism]) -> list[float]:
         """The share of devices that each level is asked of."""
-        variances = [float(_levels.variance(column)) for column in columns if isinstance(column, Supporting)]
-        return _levels.shares(len(columns), self.slopes(variances))
+        return list(self._shared(columns)[0])
 
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:
         """Into a level that is drawn, whatever the value: the node that the value is in."""
-        key = tuple(map(id, columns))
-        if key not in self._ends:
-            self._ends[key] = columns, _levels.thresholds(self.allotment(columns))
-        level = _levels.drawn(self._ends[key][1], draw())
+        level = _levels.drawn(self._shared(columns)[1], draw())
         return level, self.place(value, level)
+
+    def _shared(self, columns: Sequence[Mechanism]) -> tuple[list[float], tuple[int, ...]]:
+        """The allotment of columns, and its thresholds."""
+        key = tuple(map(id, columns))
+        if key not in self._shares:
+            variances = [float(_levels.variance(column)) for column in columns if isinstance(column, Supporting)]
+            found = _levels.shares(len(columns), self.slopes(variances))
+            self._shares[key] = tuple(columns), found, _levels.thresholds(found)
+        return self._shares[key][1:]

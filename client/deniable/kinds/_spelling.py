@@ -13,6 +13,7 @@ It is Huffman's (1952), in its canonical form: the same on every machine, as it 
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
@@ -83,8 +84,12 @@ def _codes() -> dict[int, Spelt]:
 
 
 @cache
-def _symbols() -> dict[Spelt, int]:
-    return {code: symbol for symbol, code in _codes().items()}
+def _ranges() -> tuple[int, list[int], list[tuple[int, int]]]:
+    """The bits of the longest code; where codes begin, as numbers of so many bits; the symbol and length of each."""
+    codes = _codes()
+    longest = max(code.length for code in codes.values())
+    order = sorted((code.bits << longest - code.length, symbol) for symbol, code in codes.items())
+    return longest, [start for start, _ in order], [(symbol, codes[symbol].length) for _, symbol in order]
 
 
 @cache
@@ -105,18 +110,16 @@ def spell(word: str, most: int) -> Spelt:
 
 def read(bits: int, length: int) -> tuple[str, int] | None:
     """The word that a sequence of bits begins with, and how many of them are its code; None where there is none."""
-    symbols, found, place, inner = _symbols(), bytearray(), 0, 0
+    (longest, starts, symbols), found, place, inner = _ranges(), bytearray(), 0, 0
+    padded = bits << longest  # what follows the end is taken for zeros, and no code that reaches there is one
     while place < length:
         if inner:
             symbol, taken = _INNER.start + (bits >> max(length - place - _INNER_BITS, 0) & 63), _INNER_BITS
             inner -= 1
         else:
-            for taken in range(1, length - place + 1):
-                code = Spelt(bits >> length - place - taken & (1 << taken) - 1, taken)
-                if code in symbols:
-                    symbol = symbols[code]
-                    break
-            else:
+            next_bits = padded >> length - place & (1 << longest) - 1
+            symbol, taken = symbols[bisect_right(starts, next_bits) - 1]
+            if taken > length - place:
                 return None
         place += taken
         if symbol == _END:

@@ -142,7 +142,8 @@ class Vector(Kind):
 
     def clipped(self, value: Sequence[float]) -> list[float]:
         """The vector, shortened to the clip where it is longer."""
-        return [share * float(self.clip) for share in self._shares(value)]
+        clip = float(self.clip)
+        return [share * clip for share in self._shares(value)]
 
     def _shares(self, value: Sequence[float]) -> list[float]:
         """The entries of the vector, shortened to the clip where it is longer, in clips."""
