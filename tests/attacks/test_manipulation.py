@@ -22,6 +22,7 @@ from deniable.mechanisms import MECHANISMS
 from deniable_aggregator import Bound, estimate
 from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import answer, combines, ends, without_fakes
+from deniable_aggregator.estimators import _words
 from deniable_aggregator.planning.leverage import gain
 from deniable_aggregator.planning.simulate import simulate
 from mechanisms.registered import beside
@@ -40,7 +41,7 @@ Counters = list[NDArray[np.int64]]
 def attacks(metric: Metric) -> Iterator[Counters]:
     """What fakes add that all send one thing: the first ones, the last ones and some others of a few columns."""
     random, columns = Random(2), metric.columns
-    searched = metric.kind.name == "text"  # finding words takes a second
+    searched = metric.kind.name == "text"
     some = {0} if searched else {0, 1, len(columns) // 2, len(columns) - 1} & set(range(len(columns)))
     for place in sorted(some):
         every = list(payloads(metric, place))
@@ -59,8 +60,10 @@ def sendable(metric: Metric, column: Column, payload: int) -> bool:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_no_fakes_move_a_row_farther_than_its_bound(name: str) -> None:
-    """Of every kind by every mechanism, 5% of all reports."""
+def test_no_fakes_move_a_row_farther_than_its_bound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every kind by every mechanism, 5% of all reports. What words are told is found among the first paths of a
+    search, of which there are few here: the others lead to none."""
+    monkeypatch.setattr(_words, "MOST_WORK", 1 << 22)
     metric = METRICS[name]
     first, other = metric.kind.apart()
     honest = simulate(metric, [first] * 2660 + [other] * (HONEST - 2660), np.random.default_rng(1))
