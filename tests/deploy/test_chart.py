@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
@@ -50,11 +51,12 @@ def helm(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([deploys("helm"), *words], capture_output=True, text=True, env=os.environ)
 
 
+@functools.cache
 def rendered(*words: str) -> Documents:
-    """What would be installed as `fleet`."""
+    """What would be installed as `fleet`; nobody changes it."""
     found = helm("template", "fleet", CHART, *words)
     assert found.returncode == 0, found.stderr
-    return [each for each in yaml.safe_load_all(found.stdout) if each]
+    return [each for each in yaml.load_all(found.stdout, yaml.CSafeLoader) if each]
 
 
 def of(documents: Documents, kind: str) -> Documents:
