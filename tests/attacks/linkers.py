@@ -47,8 +47,8 @@ def bit(p: float) -> Track:
 
     def score(beliefs: _Floats, sent: NDArray[np.int64]) -> _Floats:
         yes = 1 / (1 + np.exp(-beliefs))
-        said: _Floats = np.where(sent == 1, yes * p + (1 - yes) * (1 - p), yes * (1 - p) + (1 - yes) * p)
-        return np.log(2 * said)
+        said, denied = yes * p + (1 - yes) * (1 - p), yes * (1 - p) + (1 - yes) * p
+        return np.where(sent == 1, np.log(2 * said), np.log(2 * denied))
 
     return Track(np.zeros(1), score, lambda beliefs, sent: beliefs + weight * (2 * sent[:, np.newaxis] - 1))
 
@@ -119,7 +119,7 @@ class Fleet:
 
 def joined(scores: Sequence[_Floats]) -> NDArray[np.int64]:
     """For each track the report that it gets where all tracks together get the likeliest ones."""
-    found: NDArray[np.int64] = linear_sum_assignment(-np.sum(scores, axis=0))[1]
+    found: NDArray[np.int64] = linear_sum_assignment(-sum(scores, np.zeros((DEVICES, DEVICES))))[1]
     return found
 
 
@@ -148,7 +148,8 @@ def recognised(fleet: Fleet) -> tuple[float, float]:
               for name, metric in fleet.collection.metrics.items()}  # fmt: skip
     alone = together = 0
     for epoch, senders in enumerate(fleet.senders):
-        total = np.sum([table[:, fleet.sent[name][epoch]] for name, table in tables.items()], axis=0)
+        told = (table[:, fleet.sent[name][epoch]] for name, table in tables.items())
+        total = sum(told, np.zeros((DEVICES, DEVICES)))
         alone += int((senders[total.argmax(axis=1)] == np.arange(DEVICES)).sum())
         together += int((senders[joined([total])] == np.arange(DEVICES)).sum())
     return alone / DEVICES / EPOCHS, together / DEVICES / EPOCHS
