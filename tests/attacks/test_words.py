@@ -70,8 +70,10 @@ def test_names_stay_as_they_are(given: str) -> None:
     assert word_key(given) == given
 
 
-def test_hostile_words_are_found_and_told_as_any_other() -> None:
-    """A fleet of nothing else: rows come out as CSV that reads back, one line each."""
+def test_hostile_words_are_found_and_told_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fleet of nothing else: rows come out as CSV that reads back, one line each. As all are frequent, they are
+    found among the first paths of a search."""
+    monkeypatch.setattr(_words, "MOST_WORK", 1 << 22)
     metric = asked("text", "epsilon = 4\nmax_bytes = 64")
     words = [metric.kind.check(given) for given in HOSTILE.values()]
     counters = simulate(metric, [word for word in words for _ in range(2_000)], np.random.default_rng(2))
@@ -87,7 +89,8 @@ def test_hostile_words_are_found_and_told_as_any_other() -> None:
 def test_a_code_that_no_device_can_have_is_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fakes answer as if they had what is blank, or another form of a word: it is left out, in every form. The honest
     word beside it is told, before whatever chance may spell (one answer in twenty may have such a word); a blank one
-    used to be an error instead of any answer. All three stand out."""
+    used to be an error instead of any answer. All three stand out, among the first paths of a search, which has few
+    here."""
     own, judged = Text.is_word, set()
 
     def is_word(kind: Text, word: str) -> bool:
@@ -95,6 +98,7 @@ def test_a_code_that_no_device_can_have_is_no_word(monkeypatch: pytest.MonkeyPat
         return own(kind, word)
 
     monkeypatch.setattr(Text, "is_word", is_word)
+    monkeypatch.setattr(_words, "MOST_WORK", 1 << 22)
     metric = asked("text", "epsilon = 4")
     assert isinstance(metric.kind, Text)
     spelt = ["", " ", "a "]
