@@ -37,7 +37,10 @@ def reasons() -> dict[str, str]:
     """Every reason of a refusal in the product, with its code."""
     found: dict[str, str] = {}
     for file in HOUSE.rglob("*.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if "Refusal(" not in text:
+            continue
+        tree = ast.parse(text)
         makers = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         for call in calls(tree, "Refusal"):
             code, reason = call.args[:2]
