@@ -54,10 +54,14 @@ class Clock:
 
 
 def client(
-    path: Path | None, consent: Consent | None = None, endpoint: str | None = None, clock: Clock | None = None
+    path: Path | None,
+    consent: Consent | None = None,
+    endpoint: str | None = None,
+    clock: Clock | None = None,
+    write_behind: float = 0.01,
 ) -> Client:
     """A client that an application makes, with what it says of consent, if it says anything."""
-    settings = Settings(write_behind=0.01, leeway=0.0, clock=clock or Clock())
+    settings = Settings(write_behind=write_behind, leeway=0.0, clock=clock or Clock())
     return Client(COLLECTION, state=path, consent=consent, endpoint=endpoint, settings=settings, strict=True)
 
 
@@ -118,7 +122,7 @@ def test_a_no_erases_what_was_not_sent_and_keeps_what_would_be_asked_again(
     """Values in memory, values in the file and waiting batches go; secret, memo and ledger stay; and it says so."""
     caplog.set_level(logging.INFO, "deniable")
     path, clock = tmp_path / "device.db", Clock()
-    device = client(path, GRANTED, clock=clock)
+    device = client(path, GRANTED, clock=clock, write_behind=3600.0)  # what is in memory stays there
     device.record("told", 1)
     device.record("again", True)
     device.flush()
