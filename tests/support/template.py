@@ -123,8 +123,9 @@ def _be_template(channel: socket.socket) -> None:
     import deniable_aggregator.commands
     import deniable_aggregator.serving.answering
     import deniable_aggregator.serving.supervisor
-    import deniable_aggregator.web  # noqa: F401
+    import deniable_aggregator.web
 
+    deniable_aggregator.commands._parser()
     gc.collect()
     gc.freeze()  # no program looks through it again
     wakes, waking = os.pipe()
