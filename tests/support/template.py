@@ -118,7 +118,8 @@ def _template() -> socket.socket:
 
 def _be_template(channel: socket.socket) -> None:
     """Fork programs until nobody asks for one."""
-    import uvloop  # noqa: F401 - as are the others: what programs need is there then
+    import scipy.special  # noqa: F401 - every third program is asked something; as are the others
+    import uvloop  # noqa: F401
 
     import deniable_aggregator.commands
     import deniable_aggregator.serving.answering
