@@ -68,7 +68,7 @@ class Device(Client):
     """A client whose worker is the simulation."""
 
     _answered = -1
-    """The last epoch whose questions are answered: again and again would say nothing new, and be written each time."""
+    """The last epoch whose questions are answered: to answer them in every step would say nothing new."""
 
     def _start(self) -> None:
         """Nobody: `live` does the work."""
