@@ -6,11 +6,13 @@ A measured epsilon is too large by chance less than once in a million claims, an
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
 from deniable import Collection, Epsilon, Metric
-from deniable.mechanisms import MECHANISMS
+from deniable.mechanisms import MECHANISMS, RandomizedResponse
+from deniable.randomness import WORD, word
 from deniable_aggregator.planning.audit import Finding, audit
 from mechanisms.registered import ASKED
 from planning.everything import COLLECTION
@@ -117,6 +119,30 @@ def test_a_column_that_depends_on_the_answer_gives_it_away() -> None:
     careless = replace(ONE["drawn"], kind=Careless(kind.flags))  # type: ignore[attr-defined]
     (finding,) = audit(careless, 20_000)
     assert finding.measured > 5
+
+
+def test_of_many_values_the_one_that_is_told_too_often_is_caught_whichever_it_is() -> None:
+    """Of a hundred values, too many to learn what each symbol says, one is told five times as often as the claim
+    allows. It measures 2.1, with a standard deviation of 0.1."""
+
+    class Blurting(RandomizedResponse):
+        blurted: ClassVar[int]
+
+        def remember(self, value: int) -> int:
+            return value if value == self.blurted and word() < WORD // 8 else self.randomize(value)
+
+    metric = Collection.loads(f"""{COLLECTION}[metrics.many]
+description = "d"
+epsilon = 1
+kind = "category"
+mechanism = "randomized_response"
+values = {[f"v{number}" for number in range(100)]}
+""").metrics["many"]
+    (column,) = metric.columns
+    for Blurting.blurted in (0, 99):
+        blurting = Blurting(metric.epsilon, 100)
+        (found,) = audit(replace(metric, columns=(replace(column, mechanism=blurting),)), 40_000)
+        assert not found.holds
 
 
 def test_few_reports_prove_nothing() -> None:

@@ -2,11 +2,12 @@
 
 words:
   template   a process with one thread, which has loaded what `deniable serve` loads, and begun nothing
-  program    a process that is forked from it and runs the command, with arguments, files and environment of its own
-  keeper     the program's parent: it waits for the end of its program, and says how that was
+  program    a process that is forked from it and runs the command, with arguments, files and environment of its own;
+             the template waits for its end, and says how that was
 
-A program differs from one that a shell starts in nothing but what it need not read; what starts from nothing is seen
-in tests of the command (tests/system/test_commands.py). Each process of a run has one template, if it needs any.
+A program differs from one that a shell starts in nothing but what it need not read, nor take apart in the end: it
+shares its memory with the template, and each page of it would be copied first. What starts from nothing is seen in
+tests of the command (tests/system/test_commands.py). Each process of a run has one template, if it needs any.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
+import traceback
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -33,6 +36,8 @@ __all__ = ["Program", "started"]
 _NUMBER = struct.Struct("=i")
 _LONGEST = 1 << 17
 _PR_SET_NAME = 15
+_UNHEARD = 120
+"""How Python ends that could not write all that was said."""
 _ENVIRONMENT = dict(os.environ)
 """That of the run, whatever the test has set that is the first to start a program."""
 
@@ -118,51 +123,87 @@ def _be_template(channel: socket.socket) -> None:
     import deniable_aggregator.commands
     import deniable_aggregator.serving.answering
     import deniable_aggregator.serving.supervisor
-    import deniable_aggregator.web  # noqa: F401
+    import deniable_aggregator.web
 
+    deniable_aggregator.commands._parser()
     gc.collect()
     gc.freeze()  # no program looks through it again
-    keepers: set[int] = set()
-    while True:
-        message, files, _, _ = socket.recv_fds(channel, _LONGEST, 4)
-        if not message:
-            break
-        keeper = os.fork()
-        if keeper == 0:
-            channel.close()
-            _be_keeper(message, files)
-        for file in files:
-            os.close(file)
-        keepers.add(keeper)
-        keepers = {each for each in keepers if os.waitpid(each, os.WNOHANG) == (0, 0)}
-    for each in keepers:
-        os.waitpid(each, 0)
+    wakes, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    told: dict[int, int] = {}
+    asked = True
+    while asked or told:
+        ready, _, _ = select.select([wakes, channel.fileno()] if asked else [wakes], [], [])
+        if wakes in ready:
+            os.read(wakes, _LONGEST)
+            _tell_ends(told)
+        if channel.fileno() in ready:
+            message, files, _, _ = socket.recv_fds(channel, _LONGEST, 4)
+            asked = bool(message)
+            if asked:
+                *standard, status = files
+                program = _forked(message, standard, (channel.fileno(), wakes, waking, status, *told.values()))
+                told[program] = status
+                os.write(status, _NUMBER.pack(program))
 
 
-def _be_keeper(message: bytes, files: Sequence[int]) -> None:
-    *standard, status = files
+def _forked(message: bytes, standard: Sequence[int], files: Sequence[int]) -> int:
+    """A program that is what a message asks for, and has none of the template's files."""
     program = os.fork()
     if program == 0:
-        os.close(status)
-        for number, file in enumerate(standard):
-            os.dup2(file, number)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for file in files:
             os.close(file)
-        _be_program(*json.loads(message))
+        _be_program(message, standard)
     for file in standard:
         os.close(file)
-    os.write(status, _NUMBER.pack(program))
-    os.write(status, _NUMBER.pack(os.waitpid(program, 0)[1]))
-    os._exit(0)
+    return program
 
 
-def _be_program(
+def _tell_ends(told: dict[int, int]) -> None:
+    """Say of every program that has ended how that was."""
+    while told:
+        program, how = os.waitpid(-1, os.WNOHANG)
+        if program == 0:
+            return
+        status = told.pop(program)
+        with contextlib.suppress(BrokenPipeError):  # nobody waits for it
+            os.write(status, _NUMBER.pack(how))
+        os.close(status)
+
+
+def _be_program(message: bytes, standard: Sequence[int]) -> None:
+    """Run what is asked for, and end as Python does, but for taking apart what is loaded."""
+    for number, file in enumerate(standard):
+        os.dup2(file, number)
+        os.close(file)
+    code = 1
+    try:
+        code = _run(*json.loads(message))
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    except BaseException:  # noqa: BLE001 - nobody else could tell of it
+        traceback.print_exc()
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        code = _UNHEARD
+    os._exit(code)
+
+
+def _run(
     arguments: list[str],
     room: str,
     environment: dict[str, str],
     scheduled: tuple[int, list[int]] | None,
     most: tuple[int, int] | None,
     anew: bool,
-) -> None:
+) -> int:
     from deniable_aggregator.commands import main
 
     if scheduled:
@@ -178,7 +219,7 @@ def _be_program(
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["deniable", *arguments]
-    sys.exit(main())
+    return main()
 
 
 if __name__ == "__main__":

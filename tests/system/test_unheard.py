@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deniable import Client, Collection, Consent
+from deniable_aggregator import commands
 from deniable_aggregator.commands import check, main
 from support.commands import COMMAND, EDITOR
 from support.waiting import PATIENCE
@@ -80,6 +81,7 @@ def test_other_broken_pipes_are_told(monkeypatch: pytest.MonkeyPatch, capsys: py
     def broken(_: object) -> None:
         raise BrokenPipeError("of a socket")
 
-    monkeypatch.setattr(check, "add", lambda commands: commands.add_parser("check").set_defaults(run=broken))
+    monkeypatch.setattr(check, "add", lambda all_of_them: all_of_them.add_parser("check").set_defaults(run=broken))
+    monkeypatch.setattr(commands, "_parser", commands._parser.__wrapped__)  # another one than is known already
     assert main(["check"]) == 2
     assert capsys.readouterr().err == "deniable: of a socket\n"

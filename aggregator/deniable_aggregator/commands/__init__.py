@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 import deniable
 from deniable import CollectionError, StateError, UnknownMetricError
@@ -130,6 +131,7 @@ def _told() -> tuple[type[Exception], ...]:
     return tuple(found)
 
 
+@cache
 def _parser() -> Parser:
     parser = Parser(prog="deniable", description="Telemetry that the people it counts can deny.")
     parser.add_argument("--version", action="version", version=f"deniable {deniable.__version__}")

@@ -6,6 +6,7 @@ words:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import count
@@ -39,7 +40,7 @@ def score_of(metric: Metric, column: Column, a: Sequence[int], b: Sequence[int])
         case Symbol(size) if size <= _LEARNT:
             return _of_symbols(a, b, size)
         case Symbol():
-            return _as_claimed(metric, column)
+            return _as_claimed(metric, column, a, b)
         case Integer():
             sign = 1.0 if np.mean(a) >= np.mean(b) else -1.0
             return lambda payloads: sign * np.array(payloads, dtype=np.float64)
@@ -57,20 +58,24 @@ def _of_symbols(a: Sequence[int], b: Sequence[int], size: int) -> Score:
     return lambda payloads: weights[np.array(payloads, dtype=np.int64)]
 
 
-def _as_claimed(metric: Metric, column: Column) -> Score:
-    """For symbols too many to learn: the ratio that the mechanism's own probabilities have; where answers are
-    remembered and randomised afresh, under what could be remembered of the two."""
+def _as_claimed(metric: Metric, column: Column, a: Sequence[int], b: Sequence[int]) -> Score:
+    """For symbols too many to learn: the log-odds that the mechanism's own probabilities have; where answers are
+    remembered and randomised afresh, under what could be remembered of the two. Which is the first shows."""
     mechanism = column.mechanism
     chance = mechanism.renewed if metric.instantaneous else mechanism.probability
     inputs = [_encoded(metric, column, value) for value in metric.kind.apart()]
     given = [mechanism.likeness(value) for value in inputs] if metric.instantaneous else inputs
 
     @cache
-    def ratio(payload: int) -> float:
+    def odds(payload: int) -> float:
         one, other = (chance(payload, value) for value in given)
-        return float(one / other)
+        return math.log(one / other)
 
-    return lambda payloads: np.array([ratio(payload) for payload in payloads])
+    def score(payloads: Sequence[int]) -> _Floats:
+        return np.array([odds(payload) for payload in payloads])
+
+    sign = 1.0 if score(a).mean() >= score(b).mean() else -1.0
+    return lambda payloads: sign * score(payloads)
 
 
 def _encoded(metric: Metric, column: Column, value: Any) -> int:

@@ -10,6 +10,7 @@ words:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +39,7 @@ def collections_of(texts: Texts) -> list[Collection]:
     found: list[Collection] = []
     versions: dict[tuple[str, int], tuple[str, Collection]] = {}
     for file, text in texts:
-        own = Collection.loads(text, file)
+        own = _loaded(text, file)
         found.append(own)
         other, known = versions.setdefault((own.name, own.version), (file, own))
         if known.digest != own.digest:
@@ -48,6 +49,13 @@ def collections_of(texts: Texts) -> list[Collection]:
             )
             raise CollectionError([Problem(file, "collection.version", said)])
     return found
+
+
+@lru_cache(maxsize=64)
+def _loaded(text: str, file: str) -> Collection:
+    """The collection of a text. What is loaded when workers are forked need not be read by each of them anew: of a
+    metric of thousands of values that takes as long as all else that a worker begins with."""
+    return Collection.loads(text, file)
 
 
 @dataclass(slots=True)

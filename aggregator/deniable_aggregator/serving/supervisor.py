@@ -113,8 +113,10 @@ class Supervisor:
         return [worker.pid for worker in self._workers if worker.pid]
 
     def prepare(self) -> None:
-        """Have what workers are forked from, which is cheapest before this process has begun anything."""
+        """Have what workers are forked from, which is cheapest before this process has begun anything; raises what
+        keeps the collections from being read."""
         fastest_loop()  # loads what the loops of all of them need
+        self._serve(self._program.sources.read())  # and so are the collections
         self._nursery.fork()
 
     def attach(self, attachment: Attachment) -> None:
@@ -131,7 +133,8 @@ class Supervisor:
         if self._program.collector:
             begin(self._program.collector, "supervisor")
         try:
-            self._serve(self._program.sources.read())
+            if not self._texts:
+                self._serve(self._program.sources.read())
             settings = await self._set_up()
             self._desk, self._workers = self._hire(settings)
             await asyncio.gather(*(each.start() for each in self._staff()))
