@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from deniable import Collection
 from deniable.__main__ import main
+from support.accessible import violations
 from support.collection_files import head, metric
 from support.device import Device
 from support.site import browser
@@ -55,7 +55,6 @@ def test_the_page_is_accessible_and_fits_a_phone(tmp_path: Path, chrome: Browser
     expect(page.get_by_role("listitem")).to_have_count(60)
     expect(page.get_by_role("listitem").first).to_contain_text("at most 3 in 4 sure")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in found] == []
+    assert [each["id"] for each in violations(page)] == []
     assert asked == [page_path.as_uri()], "it needs nothing but itself"
     context.close()

@@ -101,7 +101,7 @@ class Shown:
 
 def interval(shown: Shown, confidence: float) -> tuple[float, float]:
     """How far below and how far above what reports say the mean may lie."""
-    times = float(stdtrit(shown.reports - 1, (1 + confidence) / 2))
+    times = stdtrit(shown.reports - 1, (1 + confidence) / 2)
     return _reach(shown.mirrored(), times), _reach(shown, times)
 
 
