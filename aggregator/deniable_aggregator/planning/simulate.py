@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from deniable import Column, Metric
 from deniable.kinds import Set, Vector
 from deniable.mechanisms import Mechanism
-from deniable.mechanisms._entries import pack
 from deniable.payload import PAYLOAD_BITS, Symbol
 from deniable.randomness import WORD
 from deniable_aggregator.analysis.offline import added
@@ -157,8 +156,8 @@ def _one_by_one(metric: Metric, value: Any, devices: int, generator: np.random.G
     for start in range(0, devices, _DRAWN):  # so that all but the last take whole draws
         count = min(_DRAWN, devices - start)
         words = draw.many(count * kind.dimensions).reshape(count, kind.dimensions)
-        for entries in (below.astype(np.int64) + (words < limits)).tolist():
-            yield 0, pack(entries)
+        for chosen in twins.packed(below.astype(np.int64) + (words < limits)):
+            yield 0, chosen
 
 
 def outcomes(metric: Metric, value: Any, cuts: Sequence[int] = ()) -> list[tuple[int, _Input]] | None:
