@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from deniable.epsilon import Epsilon
@@ -94,9 +95,15 @@ def bits(metric: Metric) -> float:
         return max(_told(mechanism) for mechanism in metric.mechanisms)
     # Devices round to either end of a quantity that is asked in one bit.
     halfway = isinstance(metric.kind, Quantity) and all(mechanism.inputs == 2 for mechanism in metric.mechanisms)
-    return math.log2(len(metric.columns)) + (1.0 if halfway else max(each.collision for each in metric.mechanisms))
+    return math.log2(len(metric.columns)) + (1.0 if halfway else max(map(_collision, metric.mechanisms)))
 
 
+@lru_cache(maxsize=256)  # the transcript says them of every report, and a channel may have to be walked for them
+def _collision(mechanism: Mechanism) -> float:
+    return mechanism.collision
+
+
+@lru_cache(maxsize=256)
 def _told(mechanism: Mechanism) -> float:
     factor = mechanism.factor
     return mechanism.most_bits if factor is None else log2(factor)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -22,7 +23,7 @@ from deniable import Metric, Report
 from deniable.kinds import KINDS, Vector
 from deniable.mechanisms import MECHANISMS, Gaussian
 from deniable.mechanisms._entries import pack
-from deniable.payload import Bitmap, Codeword, Integer, Integers, Symbol
+from deniable.payload import Bitmap, Codeword, Integer, Integers, Shape, Symbol
 from deniable.wire.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import Measure, answer
@@ -44,12 +45,17 @@ METRICS |= {(own.name, epsilon): metric
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "privacy.md"
 
 
+@cache
+def looked_up(shapes: tuple[Shape, ...]) -> Lookup:
+    """A layout in which each column is a metric."""
+    return Lookup(Layout("one", 0, 1, 1, tuple((f"m{place}", shape) for place, shape in enumerate(shapes))))
+
+
 def taken(metric: Metric, report: Report) -> bool:
     """Whether ingest takes a batch of this report alone."""
-    layout = Layout("one", 0, 1, 1, tuple((f"m{place}", column.shape) for place, column in enumerate(metric.columns)))
     columns = metric.columns
-    batch = Batch(b"", Lookup(layout), EpochKey(0, 0), 0, encode_rows([report], columns),
-                  encode_wide_rows([report], columns))  # fmt: skip
+    rows, wide_rows = encode_rows([report], columns), encode_wide_rows([report], columns)
+    batch = Batch(b"", looked_up(tuple(column.shape for column in columns)), EpochKey(0, 0), 0, rows, wide_rows)
     bad = bool(Rows([batch]).malformed())
     assert bad == bool(faults(batch))
     return not bad

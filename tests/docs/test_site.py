@@ -19,11 +19,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from tools.site_pages import BUILD, ROOT, groups, pages, place
 from tools.site_reference import MODULES, names
 
+from support.accessible import serious
 from support.site import browser
 
 SAMPLE = (
@@ -167,11 +167,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_cut_off(
     look(tab, width, scheme)
     for page in sample:
         tab.goto(f"{address}/{page}.html")
-        found = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
-        serious = [
-            (each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in {"serious", "critical"}
-        ]
-        assert not serious, (page, serious)
+        assert not serious(tab), page
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page
 
 

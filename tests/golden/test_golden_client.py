@@ -129,13 +129,19 @@ def test_randomized_response_hides_one_answer_in_a_whole_database(people: int) -
         return math.prod((channel[x][y] for x, y in zip(truths, outputs, strict=True)), start=Fraction(1))
 
     everything = list(product((0, 1), repeat=people))
+    weights = {
+        truths: [
+            sum((own for place, own in enumerate(chances) if members >> place & 1), start=Fraction(0))
+            for members in range(1, 1 << len(everything))
+        ]
+        for truths in everything
+        for chances in [[chance(outputs, truths) for outputs in everything]]
+    }
     ratios: dict[int, set[Fraction]] = {}
     for one, other in product(everything, repeat=2):
         changed = sum(a != b for a, b in zip(one, other, strict=True))
-        for members in range(1, 1 << len(everything)):
-            event = [outputs for place, outputs in enumerate(everything) if members >> place & 1]
-            weights = (sum(chance(outputs, truths) for outputs in event) for truths in (one, other))
-            ratios.setdefault(changed, set()).add(Fraction(*map(Fraction, weights)))
+        pairs = zip(weights[one], weights[other], strict=True)
+        ratios.setdefault(changed, set()).update(own / theirs for own, theirs in pairs)
     for changed, seen in ratios.items():
         assert max(seen) == 3**changed
         assert min(seen) == Fraction(1, 3**changed)

@@ -162,3 +162,15 @@ def test_nobody_leaves_the_counters_at_zero() -> None:
     """Without devices nothing is counted."""
     for metric in EVERYTHING.metrics.values():
         assert not any(column.any() for column in simulate(metric, [], np.random.default_rng(9)))
+
+
+@pytest.mark.parametrize("devices", [1, 64, 5000])
+@pytest.mark.parametrize(
+    "metric", [m for m in EVERYTHING.metrics.values() if m.kind.name == "vector"], ids=lambda metric: metric.name
+)
+def test_vectors_are_rounded_as_devices_round_theirs(metric: Metric, devices: int) -> None:
+    """With the same words, thousands at a time are what they are one by one."""
+    kind, word = metric.kind, simulation._Words(np.random.default_rng(7))
+    value = kind.check(VALUES[metric.name][0])
+    alone = [kind.encode(value, [column.mechanism for column in metric.columns], word) for _ in range(devices)]
+    assert list(simulation._one_by_one(metric, value, devices, np.random.default_rng(7))) == alone

@@ -67,13 +67,19 @@ class Clock:
 class Device(Client):
     """A client whose worker is the simulation."""
 
+    _answered = -1
+    """The last epoch whose questions are answered: to answer them in every step would say nothing new."""
+
     def _start(self) -> None:
         """Nobody: `live` does the work."""
 
     def live(self) -> float:
         """Answer today's questions, do what is to be done now, and say for how many seconds there is nothing."""
-        for metric in self.collection.metrics:
-            self.record(metric, True)
+        today = int(self._settings.clock() // DAY)
+        if today != self._answered:
+            self._answered = today
+            for metric in self.collection.metrics:
+                self.record(metric, True)
         self._write()
         return self._upload()
 

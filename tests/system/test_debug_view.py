@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from redis import Redis
 
 from deniable import Client, Collection, Settings
 from deniable_aggregator.web import DebugView
+from support.accessible import serious
 from support.commands import COMMAND, told
 from support.debugging import at_home
 from support.site import browser, running, watched
@@ -115,8 +115,7 @@ def row(page: Page, name: str) -> Any:
 
 def looks_well(page: Page) -> None:
     """Without serious violations of the accessibility rules, and without scrolling sideways."""
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [each["id"] for each in found if each["impact"] in {"serious", "critical"}] == []
+    assert serious(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 

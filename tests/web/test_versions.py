@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Route, expect
 
 from deniable import Collection
 from deniable_aggregator import Reader
+from support.accessible import serious
 from support.collection_files import head, metric
 from support.site import Running, browser, got, running, watched
 
@@ -113,8 +113,7 @@ def test_the_page_leads_from_a_metric_to_its_answers_in_other_versions(site: Run
             expect(page.locator(".since")).to_have_text("No longer asked so, but as in shop.")
             expect(page.locator("main")).to_contain_text("0, digest")
             assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-            found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            assert not [each["id"] for each in found if each["impact"] in {"serious", "critical"}]
+            assert not serious(page)
             page.locator(".since").get_by_role("link", name="shop").click()
             expect(page.locator(".since")).to_contain_text("Asked so since version 1")
             page.route("**/api/v1/health", told)

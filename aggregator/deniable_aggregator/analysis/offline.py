@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Metric, Report
+from deniable.payload import Shape
 from deniable.wire.rows import encode_rows, encode_wide_rows
 from deniable_aggregator.analysis.comparison import UNKNOWN, Comparison, Devices, compared
 from deniable_aggregator.answers import Bound, Estimate, Row, RowId, Target, answer, without_fakes
@@ -71,10 +73,16 @@ def added(metric: Metric, rows: bytes, wide_rows: Sequence[tuple[int, bytes]]) -
     """The counters of the metric's columns from rows as they travel, but for columns that are counted from 0."""
     counters = [np.zeros(column.shape.counters, dtype=np.int64) for column in metric.columns]
     if rows or wide_rows:
-        table = Lookup(Layout(metric.name, 0, 1, 1, tuple((metric.name, column.shape) for column in metric.columns)))
+        table = _lookup(metric.name, tuple(column.shape for column in metric.columns))
         additions = Rows([Batch(b"", table, EpochKey(0, 0), 0, rows, wide_rows)]).additions(np.array([True]))
         column = np.asarray(additions.keys, dtype=KEY)["column"][additions.key]
         for place, into in enumerate(counters):
             mine = column == place
             into[additions.counter[mine]] = additions.amount[mine]
     return counters
+
+
+@lru_cache(maxsize=16)  # who simulates or looks at many samples adds up the same columns again and again
+def _lookup(metric: str, shapes: tuple[Shape, ...]) -> Lookup:
+    """The columns of one metric alone, as ingest looks them up."""
+    return Lookup(Layout(metric, 0, 1, 1, tuple((metric, shape) for shape in shapes)))

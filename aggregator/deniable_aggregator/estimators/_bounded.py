@@ -48,7 +48,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from deniable_aggregator.estimators._shared import largest
 from deniable_aggregator.estimators._special import stdtrit
 
 __all__ = ["Shown", "interval"]
@@ -68,6 +67,8 @@ _NONE = 1e-12
 """Fewer devices than this are none."""
 _TILTS = 40.0
 """A tilt of 1 - e^-40 of the greatest is the greatest."""
+_NEAR, _STEPS = 1e-9, 100
+"""A step of Newton's that is so small a part is the last: what it leaves is its square. No search takes as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Shown:
 
 def interval(shown: Shown, confidence: float) -> tuple[float, float]:
     """How far below and how far above what reports say the mean may lie."""
-    times = float(stdtrit(shown.reports - 1, (1 + confidence) / 2))
+    times = stdtrit(shown.reports - 1, (1 + confidence) / 2)
     return _reach(shown.mirrored(), times), _reach(shown, times)
 
 
@@ -142,22 +143,38 @@ class _Doubt:
 
     def reach(self, most: float) -> float:
         """By how much a sum may be off at the given doubt."""
-        seen = self.far > _NONE
-        end = math.log(8 + most / self.far) if seen else _TILTS
-        tilt = largest(lambda tilt: self._at(tilt)[0] - most, 0.0, end)
-        doubt, off = self._at(tilt)
-        return off if seen else off + self.room * max(most - doubt, 0.0) / 2
+        if self.far > _NONE:
+            return self._at(self._tilt(most, math.log(8 + most / self.far)))[1]
+        doubt, off, _ = self._at(_TILTS)
+        return self._at(self._tilt(most, _TILTS))[1] if doubt > most else off + self.room * (most - doubt) / 2
 
-    def _at(self, tilt: float) -> tuple[float, float]:
-        """The doubt, and by how much sums are off, at a tilt of 1 - e^-tilt of the greatest."""
-        own = -math.expm1(-tilt) / self.room
-        doubt, off = own * own * self.body, own * self.body
+    def _tilt(self, most: float, end: float) -> float:
+        """Where the doubt is that great: by Newton's steps on its square root, which is straight at first, and by
+        halves where these lead out of what is left."""
+        low, high, free = 0.0, end, self.far + (self.body + self.against * self.other**2) / self.room**2
+        tilt = min(math.sqrt(most / free), end / 2)
+        for _ in range(_STEPS):
+            doubt, _, slope = self._at(tilt)
+            low, high = (low, tilt) if doubt > most else (tilt, high)
+            here, found = tilt, tilt + 2 * (math.sqrt(most * doubt) - doubt) / slope if slope > 0 else math.inf
+            tilt = found if low <= found <= high else (low + high) / 2
+            if abs(tilt - here) <= _NEAR * tilt:
+                break
+        return tilt
+
+    def _at(self, tilt: float) -> tuple[float, float, float]:
+        """The doubt, by how much sums are off, and how fast the doubt grows, at a tilt of 1 - e^-tilt of the
+        greatest."""
+        own, grows = -math.expm1(-tilt) / self.room, math.exp(-tilt) / self.room
+        doubt, off, slope = own * own * self.body, own * self.body, own * grows * self.body
         if self.far > _NONE:
             more = math.expm1(tilt)
             doubt += 2 * self.far * (more - tilt)
             off += self.room * self.far * more
+            slope += self.far * more
         if self.against > _NONE:
             pull = own * self.other
             doubt += 2 * self.against * (math.log1p(pull) - pull / (1 + pull))
             off += self.other * self.against * pull / (1 + pull)
-        return doubt, off
+            slope += self.against * self.other * grows * pull / (1 + pull) ** 2
+        return doubt, off, 2 * slope

@@ -50,8 +50,9 @@ MOST_PATHS = 1 << 21
 """And so many at the most, whatever was reported: what becomes of the best ones."""
 MOST_WORK = 1 << 27
 """So many in all groups, frames and heights together: what is not found until then is not found."""
-_TOGETHER = 1 << 16
-"""So many at a time: what they need stays in the processor's cache."""
+_TOGETHER = 1 << 15
+"""So many at a time: what they need stays in the processor's cache. Twice as many can be memory that is given back
+to the system each time and asked for anew, which takes as long again."""
 _HIGHER = [step / 100 for step in range(1000)]
 """By how much a frame's height can have to be greater."""
 _LOWER = 1.3
@@ -160,9 +161,9 @@ class _Paths:
         return least
 
     def _keep(self, which: _Places) -> None:
-        self._states, self._cells = self._states[which], self._cells[which]
-        self._high, self._low = self._high[which], self._low[which]
-        self._sums = [each[which] for each in self._sums]
+        self._states, self._cells = self._states.take(which), self._cells.take(which)
+        self._high, self._low = self._high.take(which), self._low.take(which)
+        self._sums = [each.take(which) for each in self._sums]
 
     def _extended(
         self, scores: NDArray[np.float32], least: NDArray[np.float32], size: int, which: slice
@@ -173,10 +174,11 @@ class _Paths:
         states = mixed(self._states[which, np.newaxis] + steps)
         cells = (states >> np.uint64(56)).view(np.intp)
         cells += self._cells[which, np.newaxis]
-        sums = scores[cells]
+        sums = scores.take(cells, mode="wrap")  # none is beyond the end: the fastest look
         sums += self._sums[-1][which, np.newaxis]
         kept = np.flatnonzero(sums >= least[which, np.newaxis])
-        return which.start + (kept >> size), states.ravel()[kept], pieces[kept & (1 << size) - 1], sums.ravel()[kept]
+        last = pieces.take(kept & (1 << size) - 1)
+        return which.start + (kept >> size), states.take(kept), last, sums.take(kept)
 
     def blocks(self) -> list[int]:
         """The blocks of those whose hash is that of their shelf."""

@@ -51,7 +51,7 @@ def proportion(counts: Counts, n: int, confidence: float) -> tuple[Floats, Float
     z = _quantile(confidence)
     if n == 0:
         return np.zeros(counts.shape), np.ones(counts.shape)
-    low, high = _score(counts, n, -z), _score(counts, n, z)
+    low, high = _score(counts, n, z)
     whole = n <= 4 * _FEW
     if whole or (np.minimum(counts, n - counts) <= _reach(z)).any():
         lows, highs = _table(n, confidence)
@@ -90,7 +90,7 @@ def mean(
     if variance < noise:
         variance = (variance + noise) / 2
     error = math.sqrt(variance / n)
-    reach = error * float(stdtrit(n - 1, level))
+    reach = error * stdtrit(n - 1, level)
     return value, error, value - reach, value + reach
 
 
@@ -114,17 +114,21 @@ def _quantile(confidence: float) -> float:
 
 
 def _score(counts: Counts, n: int, z: float) -> Floats:
-    """The lambda that is z standard errors off the count: z > 0 is the high end, z < 0 the low one."""
+    """The lambdas that are z standard errors off the count: the low ends, and the high ones."""
     # P(X <= x) = 1 - Phi(z) at x = n lambda - z sd + (1 - 2 lambda) (z^2 - 1) / 6 + ..., the third moment's term.
-    first = _wilson(counts.astype(np.float64), n, z)
-    moved = _wilson(counts - (1 - 2 * first) * (z * z - 1) / 6, n, z)
+    plain = counts.astype(np.float64)
+    middle, spread = _wilson(plain, n, z)
+    first = np.array([middle - spread, middle + spread]) / (n + z * z)
+    middle, spread = _wilson(plain - (1 - 2 * first) * (z * z - 1) / 6, n, z)
+    moved = np.array([middle[0] - spread[0], middle[1] + spread[1]]) / (n + z * z)
     return np.minimum(np.maximum(moved, 0.0), 1.0)
 
 
-def _wilson(counts: Floats, n: int, z: float) -> Floats:
-    # The root of (count - n lambda)^2 = z^2 n lambda (1 - lambda). Below zero are moved counts that the table has.
+def _wilson(counts: Floats, n: int, z: float) -> tuple[Floats, Floats]:
+    # The roots of (count - n lambda)^2 = z^2 n lambda (1 - lambda), times n + z^2, are the first less or more the
+    # second. Below zero are moved counts that the table has.
     spread = np.sqrt(np.maximum(counts * (1 - counts / n) + z * z / 4, 0.0))
-    return (counts + z * z / 2 + z * spread) / (n + z * z)
+    return counts + z * z / 2, z * spread
 
 
 def _overlay(limits: Floats, counts: Counts, table: Floats) -> Floats:
@@ -195,17 +199,13 @@ def _cost(miss: Floats, most: Floats) -> Floats:
 def _cheapest(first: Counts, last: Counts, cost: Floats) -> tuple[Counts, Counts]:
     """The candidates, one a row, of least total cost among those whose ends never fall (dynamic programming)."""
     falls = (first[:-1, :, None] > first[1:, None, :]) | (last[:-1, :, None] > last[1:, None, :])
-    toll = np.where(falls, 1e12, 0.0)
-    rows, choices = cost.shape
-    came_from = np.empty((rows, choices), np.int64)
-    best, ways = cost[0, :, None], np.empty((choices, choices))
-    for row in range(1, rows):
-        np.add(best, toll[row - 1], out=ways)
-        ways.argmin(axis=0, out=came_from[row])
-        best = (np.minimum.reduce(ways) + cost[row])[:, None]
-    choice = int(best.argmin())
-    path = np.empty(rows, np.int64)
-    for row in range(rows - 1, -1, -1):
-        path[row] = choice
-        choice = came_from[row, choice]
-    return first[np.arange(rows), path], last[np.arange(rows), path]
+    ways = np.where(falls, 1e12, 0.0)
+    best = cost[0]
+    for way, own in zip(ways, cost[1:], strict=True):
+        np.add(way, best[:, np.newaxis], out=way)
+        best = np.minimum.reduce(way) + own
+    path = [int(best.argmin())]
+    for came_from in ways.argmin(axis=1)[::-1].tolist():
+        path.append(came_from[path[-1]])
+    rows = np.arange(len(path))
+    return first[rows, path[::-1]], last[rows, path[::-1]]

@@ -116,7 +116,7 @@ class Means:
         if n < 2:
             return 0.0
         value, error, *_ = mean(n, self.sums[0], self.sums[1], confidence, self.noise.least)
-        times = float(stdtrit(n - 1, (1 + confidence) / 2))
+        times = stdtrit(n - 1, (1 + confidence) / 2)
         above = max(value - self.origin, 0.0)
         return (value - self.origin - times * math.hypot(error, times * above / n)) / self.span
 

@@ -5,6 +5,7 @@ To load it takes longer than to load all the rest of an aggregator, and one that
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["bdtr", "bdtrc", "betaincinv", "chdtrc", "chndtr", "log_ndtr", "ndtri", "stdtrit"]
@@ -59,8 +60,9 @@ def ndtri(level: Any) -> Any:
     return special.ndtri(level)
 
 
-def stdtrit(freedom: Any, level: Any) -> Any:
-    """The quantile of Student's distribution."""
+@lru_cache(maxsize=256)
+def stdtrit(freedom: int, level: float) -> float:
+    """The quantile of Student's distribution: asked again for both ends, and for every mean of as many reports."""
     from scipy import special
 
-    return special.stdtrit(freedom, level)
+    return float(special.stdtrit(freedom, level))

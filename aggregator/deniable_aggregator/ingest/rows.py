@@ -104,8 +104,9 @@ class Lookup:
     def flat(self, groups: int) -> tuple[IntArray, IntArray]:
         """The column of each slot, counted through so many groups, and its number in that column."""
         if len(self._raw) < groups * self.slots:
-            self._raw = np.repeat(np.arange(len(self.sizes) * groups), np.tile(self.sizes, groups))
-            self._counter = np.tile(np.arange(self.slots), groups) - np.tile(self.starts, groups)[self._raw]
+            raw = np.repeat(np.arange(len(self.sizes) * groups), np.tile(self.sizes, groups))
+            self._counter = np.tile(np.arange(self.slots), groups) - np.tile(self.starts, groups)[raw]
+            self._raw = raw  # last: another thread that finds it finds the other, too
         return self._raw, self._counter
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deniable import Column, Metric
-from deniable.kinds import Set
+from deniable.kinds import Set, Vector
 from deniable.mechanisms import Mechanism
 from deniable.payload import PAYLOAD_BITS, Symbol
 from deniable.randomness import WORD
@@ -135,13 +135,29 @@ def _each(
         for number, (_, outcome) in enumerate(found):
             yield outcome, devices[stretch == number]
         return
-    mechanisms = [column.mechanism for column in metric.columns]
-    draw = _Words(generator)
     groups: defaultdict[_Input, list[int]] = defaultdict(list)
-    for number in range(len(devices)):
-        groups[metric.kind.encode(value, mechanisms, draw)].append(number)
+    for number, outcome in enumerate(_one_by_one(metric, value, len(devices), generator)):
+        groups[outcome].append(number)
     for outcome, numbers in groups.items():
         yield outcome, devices[numbers]
+
+
+def _one_by_one(metric: Metric, value: Any, devices: int, generator: np.random.Generator) -> Iterator[_Input]:
+    """What each device's answer is encoded as, where that takes several words. Of a vector, with a word an entry,
+    what `Vector.encode` does for one is done for some thousands at a time, with the very same words."""
+    kind, draw = metric.kind, _Words(generator)
+    if not isinstance(kind, Vector):
+        mechanisms = [column.mechanism for column in metric.columns]
+        yield from (kind.encode(value, mechanisms, draw) for _ in range(devices))
+        return
+    places = np.array(kind.shares(value)) * kind.grid
+    below = np.floor(places)
+    limits = np.ceil((places - below) * WORD).astype(np.uint64)
+    for start in range(0, devices, _DRAWN):  # so that all but the last take whole draws
+        count = min(_DRAWN, devices - start)
+        words = draw.many(count * kind.dimensions).reshape(count, kind.dimensions)
+        for chosen in twins.packed(below.astype(np.int64) + (words < limits)):
+            yield 0, chosen
 
 
 def outcomes(metric: Metric, value: Any, cuts: Sequence[int] = ()) -> list[tuple[int, _Input]] | None:
@@ -239,3 +255,9 @@ class _Words:
         if not self._words:
             self._words = twins.words(self._generator, _DRAWN).tolist()
         return self._words.pop()
+
+    def many(self, count: int) -> NDArray[np.uint64]:
+        """The words of so many calls, where none is left; what is left of the last draw is not used."""
+        draws = -(-count // _DRAWN)
+        drawn = twins.words(self._generator, draws * _DRAWN).reshape(draws, _DRAWN)
+        return drawn[:, ::-1].ravel()[:count]

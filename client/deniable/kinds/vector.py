@@ -143,9 +143,9 @@ class Vector(Kind):
     def clipped(self, value: Sequence[float]) -> list[float]:
         """The vector, shortened to the clip where it is longer."""
         clip = float(self.clip)
-        return [share * clip for share in self._shares(value)]
+        return [share * clip for share in self.shares(value)]
 
-    def _shares(self, value: Sequence[float]) -> list[float]:
+    def shares(self, value: Sequence[float]) -> list[float]:
         """The entries of the vector, shortened to the clip where it is longer, in clips."""
         length = math.hypot(*value) if self.norm == "l2" else math.fsum(map(abs, value))
         unit = max(length, float(self.clip))
@@ -159,7 +159,7 @@ class Vector(Kind):
     def encode(self, value: Any, columns: Sequence[Mechanism], draw: Callable[[], int]) -> tuple[int, int]:  # noqa: ARG002
         """Into the one column: of each entry a neighbouring grid point, by the chance that makes the mean exact."""
         entries, grid = [], self.grid
-        for share in self._shares(value):
+        for share in self.shares(value):
             place = share * grid
             below = math.floor(place)
             entries.append(below + (draw() < (place - below) * WORD))

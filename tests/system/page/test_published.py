@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from deniable_aggregator import Reader
+from support.accessible import violations
 from support.commands import told
 from support.page import EDITOR, TEXT
 from support.site import Running
@@ -105,8 +105,7 @@ def test_the_site_is_accessible_and_fits_a_phone(
             page.get_by_role("link").first.click()
             expect(page.get_by_role("heading", level=3)).to_have_count(len(EDITOR.metrics))
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in violations(page)] == []
     page.get_by_role("link").last.click()
     expect(page).to_have_url(first)
     assert set(asked) == {first, first.replace("index.html", "editor-notice.html")}, "it needs nothing else"
@@ -126,4 +125,4 @@ def test_a_record_and_sheets_are_accessible_and_fit_a_phone(tab: Page, tmp_path:
             page.goto(file.as_uri())
             expect(page.get_by_role("table").first).to_be_visible()
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
-            assert Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"] == []
+            assert violations(page) == []

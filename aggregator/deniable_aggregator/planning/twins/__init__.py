@@ -39,8 +39,9 @@ from deniable_aggregator.planning.twins import (
     vector_laplace,
 )
 from deniable_aggregator.planning.twins._arrays import Inputs, Payloads, words
+from deniable_aggregator.planning.twins.gaussian import packed
 
-__all__ = ["ROOMS", "Inputs", "Payloads", "draw", "inputs", "words"]
+__all__ = ["ROOMS", "Inputs", "Payloads", "draw", "inputs", "packed", "words"]
 
 _DEVICES = 1 << 15
 """So many are drawn at a time: what they need stays in the processor's cache."""

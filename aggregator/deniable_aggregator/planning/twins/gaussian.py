@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deniable.mechanisms import Gaussian, VectorLaplace
-from deniable.mechanisms._entries import unpack
+from deniable.mechanisms._entries import pack, unpack
 from deniable_aggregator.planning.twins._arrays import Inputs, Payloads, words
 
-__all__ = ["draw", "inputs", "sent_entries", "thresholds"]
+__all__ = ["draw", "inputs", "packed", "sent_entries", "thresholds"]
 
 
 def inputs(mechanism: Gaussian | VectorLaplace, chosen: Sequence[int]) -> Inputs:
     """Entries."""
     return np.array([unpack(packed, mechanism.dimensions) for packed in chosen], dtype=np.int64)
+
+
+def packed(entries: NDArray[np.int64]) -> Iterator[int]:
+    """The client's inputs of rows of entries."""
+    return map(pack, entries.tolist())
 
 
 def draw(mechanism: Gaussian, inputs: Inputs, generator: np.random.Generator) -> Payloads:
