@@ -7,7 +7,6 @@ words:
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -23,7 +22,8 @@ import deniable
 from deniable import Client, Collection
 from deniable_aggregator.planning.start import FIRST, start
 from deniable_aggregator.telling.tables import COLUMNS
-from support.commands import COMMAND, ROOT, serving
+from support.commands import ROOT, serving
+from support.commands import deniable as deniable_command
 from support.waiting import PATIENCE
 
 READMES = ("README.md", "client/README.md", "aggregator/README.md")
@@ -108,20 +108,21 @@ class Reader:
         elif program == "pip":
             assert all((ROOT / word / "pyproject.toml").exists() for word in rest[1:]), f"{where}: {rest}"
         elif words[:2] == ["deniable", "init"]:
-            self._ended(where, [COMMAND, *rest, "--name", "shown"])
+            self._ended(where, deniable_command(*rest, "--name", "shown"))
         elif program == "deniable":
             more = ["--endpoint", self._endpoint] if rest[0] in {"estimates", "compare", "publish"} else []
-            self._ended(where, [COMMAND, *rest, *more])
+            self._ended(where, deniable_command(*rest, *more))
         else:
             assert words[:3] == ["python", "-m", "deniable"], f"{where}: nobody knows how to run {words}"
             state = str(deniable.state_path("my-application"))
             agreed = ["--yes"] if "forget" in rest else []
-            self._ended(where, [sys.executable, *[state if word == "STATE" else word for word in rest], *agreed])
+            command = [sys.executable, *[state if word == "STATE" else word for word in rest], *agreed]
+            ran = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            self._ended(where, ran)
 
-    def _ended(self, where: str, command: list[str | Path]) -> None:
-        environment = os.environ | {"BROWSER": "true"}
-        ran = subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
-        assert (ran.returncode, ran.stderr) == (0, ""), f"{where}: {command}: {ran.stderr}"
+    @staticmethod
+    def _ended(where: str, ran: subprocess.CompletedProcess[str]) -> None:
+        assert (ran.returncode, ran.stderr) == (0, ""), f"{where}: {ran.args}: {ran.stderr}"
         assert ran.stdout
 
     def end(self) -> None:
@@ -143,6 +144,7 @@ def test_every_block_of_a_readme_runs(
     """From the first to the last, each with what those before it have made."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("BROWSER", "true")
     if page != "README.md":  # which makes it itself
         (tmp_path / "metrics.toml").write_text(shown)
     reader = Reader(endpoint)
