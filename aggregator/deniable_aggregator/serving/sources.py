@@ -10,7 +10,6 @@ words:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +21,9 @@ __all__ = ["Reload", "Sources", "Texts", "collections_of"]
 
 Texts = tuple[tuple[str, str], ...]
 """Collection files: what each is called, and what it says."""
+_LOADED: dict[tuple[str, str], Collection] = {}
+"""Those of the last time. What is loaded when workers are forked need not be read by each of them anew: of a metric
+of thousands of values that takes as long as all else that a worker begins with."""
 
 
 class Reload(NamedTuple):
@@ -39,7 +41,7 @@ def collections_of(texts: Texts) -> list[Collection]:
     found: list[Collection] = []
     versions: dict[tuple[str, int], tuple[str, Collection]] = {}
     for file, text in texts:
-        own = _loaded(text, file)
+        own = _LOADED.get((file, text)) or Collection.loads(text, file)
         found.append(own)
         other, known = versions.setdefault((own.name, own.version), (file, own))
         if known.digest != own.digest:
@@ -48,14 +50,9 @@ def collections_of(texts: Texts) -> list[Collection]:
                 f"as version = {own.version + 1}; a version is no part of a digest, devices that have it go on"
             )
             raise CollectionError([Problem(file, "collection.version", said)])
+    _LOADED.clear()
+    _LOADED.update(zip(texts, found, strict=True))
     return found
-
-
-@lru_cache(maxsize=64)
-def _loaded(text: str, file: str) -> Collection:
-    """The collection of a text. What is loaded when workers are forked need not be read by each of them anew: of a
-    metric of thousands of values that takes as long as all else that a worker begins with."""
-    return Collection.loads(text, file)
 
 
 @dataclass(slots=True)
