@@ -55,14 +55,15 @@ def raw(url: str, head: bytes, body: bytes = b"") -> int:
 
 
 def test_whoever_holds_connections_keeps_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No token is needed to connect and to say nothing; beyond half of the places those go that have been quiet."""
+    """No token is needed to connect and to say nothing; beyond half of the places those go that have been quiet. If
+    it is looked at them when the last have just come, these are not quiet yet, and stay on half of the places."""
     monkeypatch.setattr(site_room, "_MOST", 16)
     (tmp_path / "tokens").write_text(lines())
     with running(EDITOR, access=Access(tokens=tmp_path / "tokens")) as started, ExitStack() as held:
         where = urlsplit(started.url)
         address = where.hostname, where.port
         own = [held.enter_context(socket.create_connection(address, timeout=PATIENCE)) for _ in range(16)]
-        soon(lambda: len(select.select(own, [], [], 0)[0]) == 10)
+        soon(lambda: len(select.select(own, [], [], 0)[0]) >= 8)
         assert ask(started.url, QUESTION, {"Authorization": "Bearer reads all"}).status == 200
 
 
