@@ -232,6 +232,6 @@ def test_aggregator_and_store_run_and_say_how_they_are(composed: Composed) -> No
     composed.store.kill()
     composed.store.wait()
     assert subprocess.run(["sh", "-c", asked], stderr=subprocess.DEVNULL).returncode == 1
-    soon(lambda: health(composed.endpoint)[0] == 1, "the aggregator says that it is not well")
-    assert "NOT_SERVING" in health(composed.endpoint)[1]
+    said = (1, f"{composed.endpoint} says that it is NOT_SERVING\n")
+    soon(lambda: health(composed.endpoint) == said, "the worker that is asked says that it is not well")
     assert "does not answer: UNAVAILABLE" in health(f"127.0.0.1:{free_port()}")[1]
