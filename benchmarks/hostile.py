@@ -17,12 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import grpc
 
+from benchmarks.edge import edge
 from benchmarks.ingest_servers import COLLECTION_TEXT, batch
 from benchmarks.processes import Running, memory_bytes, workers
 from deniable_aggregator.serving.answering import answering
@@ -30,7 +31,7 @@ from deniable_aggregator.serving.server import Settings
 from deniable_aggregator.serving.sources import Sources
 from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
 
-__all__ = ["Found", "attacked", "main", "measure"]
+__all__ = ["Attack", "Found", "attacked", "main", "measure"]
 
 _SUBMIT = "/deniable.v1.ReportService/SubmitReports"
 _SECONDS = 60
@@ -41,6 +42,8 @@ _PACE = 20
 _WARM_CALLS = 500
 _REPORTS = 20
 _PERCENTS = (50, 90, 99)
+_EDGES = (1, 100)
+"""From so many addresses a worker behind nginx is attacked, which counts the calls of each."""
 _TEXT = """\
 # Hostile callers
 
@@ -67,6 +70,19 @@ _TABLE = """\
 {calls} honest calls during the attack, which were sent again {again} times, {lost} not acknowledged within 30 s;
 {attack}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """How it is attacked."""
+
+    seconds: int
+    seed: int = 1
+    """Of the attacker's choices."""
+    processor: int | None = None
+    """The attacker's own, which is left free."""
+    addresses: int = 1
+    """Of the attacker; devices have another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +161,8 @@ async def _sampled(pid: int, into: list[float]) -> None:
         await asyncio.sleep(0.2)
 
 
-async def _attack(server: Running, seconds: int, seed: int, processor: int | None) -> Found:
-    port, pid = server.port, server.pid
+async def _attack(attack: Attack, pid: int, port: int) -> Found:
+    seconds = attack.seconds
     device = _Device(port)
     for _ in range(_WARM_CALLS // 20):
         await asyncio.gather(*(device.call() for _ in range(20)))
@@ -154,36 +170,36 @@ async def _attack(server: Running, seconds: int, seed: int, processor: int | Non
     before = _megabytes(pid)
     device.again = device.lost = 0
     attacker = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks.hostile_shapes", *map(str, (port, pid, seconds, seed))),
+        *(sys.executable, "-m", "benchmarks.hostile_shapes"),
+        *map(str, (port, pid, seconds, attack.seed, attack.addresses)),
         stdout=asyncio.subprocess.PIPE,
     )
-    if processor is not None:
-        os.sched_setaffinity(attacker.pid, {processor})
+    if attack.processor is not None:
+        os.sched_setaffinity(attacker.pid, {attack.processor})
     during: list[float] = []
     sampling = asyncio.create_task(_sampled(pid, during))
     under = await device.keep_calling(seconds)
-    attack = (await attacker.communicate())[0].decode()
+    told = (await attacker.communicate())[0].decode()
     await asyncio.sleep(_SETTLE_SECONDS)
     sampling.cancel()
-    return Found(before, during, _megabytes(pid), calm, under, device.again, device.lost, attack)
+    return Found(before, during, _megabytes(pid), calm, under, device.again, device.lost, told)
 
 
-def attacked(seconds: int, seed: int = 1, processor: int | None = None) -> Found:
-    """Attack a worker of its own for so long, from a processor that is left free."""
-    with tempfile.TemporaryDirectory() as room:
+def attacked(attack: Attack, behind_edge: bool = False) -> Found:
+    """Attack a worker of its own, or the nginx in front of it."""
+    with tempfile.TemporaryDirectory() as room, contextlib.ExitStack() as stack:
         server = Running("benchmarks.hostile", "--serve", room)
-        try:
-            return asyncio.run(_attack(server, seconds, seed, processor))
-        finally:
-            server.end()
+        stack.callback(server.end)
+        port = stack.enter_context(edge(Path(room), server.port)) if behind_edge else server.port
+        return asyncio.run(_attack(attack, server.pid, port))
 
 
-def _bare(seconds: int, seed: int, processor: int | None) -> Found:
+def _bare(attack: Attack) -> Found:
     """Attack a server that only answers, in the same way."""
     with tempfile.TemporaryDirectory() as room:
         server = Running("benchmarks.ingest_servers", "bare", room, "1")
         try:
-            return asyncio.run(_attack(server, seconds, seed, processor))
+            return asyncio.run(_attack(attack, server.pid, server.port))
         finally:
             with contextlib.suppress(subprocess.TimeoutExpired):  # it may be too busy still; its own loss
                 server.end()
@@ -193,25 +209,32 @@ def _percentile(seconds: list[float], percent: float) -> float:
     return 1000 * seconds[min(int(len(seconds) * percent / 100), len(seconds) - 1)] if seconds else float("nan")
 
 
-def _page(seconds: int, seed: int) -> str:
+def _page(attack: Attack) -> str:
     from benchmarks.hostile_shapes import SHAPES
 
     load, processors = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    processor = _make_room()
+    attack = replace(attack, processor=_make_room())
     found = {
-        "A worker": attacked(seconds, seed, processor),
-        "A bare server of gRPC, which answers anything": _bare(seconds, seed, processor),
+        "A worker": attacked(attack),
+        "A bare server of gRPC, which answers anything": _bare(attack),
     }
+    for addresses in _EDGES:
+        found[_through_nginx(addresses)] = attacked(replace(attack, addresses=addresses), behind_edge=True)
     return _TEXT.format(
-        seconds=seconds,
+        seconds=attack.seconds,
         shapes=len(SHAPES),
         reports=_REPORTS,
         pace=_PACE,
         tables="\n".join(_table(what, each) for what, each in found.items()),
         load=load,
         processors=processors,
-        where="it has a processor of its own" if processor is not None else "all share one processor",
+        where="it has a processor of its own" if attack.processor is not None else "all share one processor",
     )
+
+
+def _through_nginx(addresses: int) -> str:
+    where = "an address" if addresses == 1 else f"{addresses} addresses"
+    return f"A worker behind nginx, as deploy/nginx has it, attacked from {where}"
 
 
 def _table(what: str, found: Found) -> str:
@@ -232,7 +255,7 @@ def _table(what: str, found: Found) -> str:
 
 def measure() -> str:
     """A page about it."""
-    return _page(_SECONDS, seed=1)
+    return _page(Attack(_SECONDS))
 
 
 def _serve(directory: Path) -> None:
@@ -249,12 +272,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=_SECONDS, help="how long (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the attacker's choices (%(default)s)")
+    parser.add_argument("--addresses", type=int, metavar="N", help="only behind nginx, from so many")
     parser.add_argument("--serve", type=Path, metavar="DIRECTORY", help="be the aggregator that is attacked")
     options = parser.parse_args()
     if options.serve:
         _serve(options.serve)
         return 0
-    print(_page(options.seconds, options.seed))
+    attack = Attack(options.seconds, options.seed)
+    if options.addresses:
+        attack = replace(attack, processor=_make_room(), addresses=options.addresses)
+        print(_table(_through_nginx(options.addresses), attacked(attack, behind_edge=True)))
+    else:
+        print(_page(attack))
     return 0
 
 

@@ -227,8 +227,9 @@ class Climber:
 
 
 def main() -> None:
-    """Attack a port, and the server behind it, for so many seconds: PORT PID SECONDS SEED."""
-    port, pid, seconds, seed = map(int, sys.argv[1:5])
+    """Attack a port, and the server behind it, for so many seconds: PORT PID SECONDS SEED ADDRESSES."""
+    port, pid, seconds, seed, addresses = map(int, sys.argv[1:6])
+    Wire.addresses = [f"127.0.1.{number + 1}" for number in range(addresses)]
     climber = Climber(port, pid, seed)
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import select
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 __all__ = ["PREFACE", "Wire", "data", "frame", "framed", "headers"]
@@ -72,8 +73,13 @@ def data(stream: int, content: bytes, end: bool = False) -> bytes:
 class Wire:
     """A connection that says what it is told to say, and minds no window."""
 
+    addresses: Sequence[str] = ("127.0.0.1",)
+    """Where connections come from, in turns."""
+    _turn = itertools.count()
+
     def __init__(self, port: int, window: int | None = None) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), 10)
+        own = self.addresses[next(self._turn) % len(self.addresses)]
+        self._socket = socket.create_connection(("127.0.0.1", port), 10, source_address=(own, 0))
         self._socket.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN | select.POLLOUT)

@@ -7,7 +7,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from benchmarks.hostile import attacked
+from benchmarks.hostile import Attack, attacked
 from benchmarks.hostile_shapes import bombs
 
 from deniable_aggregator.ingest import Admission, Calendar
@@ -79,6 +79,6 @@ def test_no_message_makes_more_of_itself_than_its_bound(seed: int) -> None:
 @pytest.mark.timeout(1200)
 def test_ten_minutes_of_hostile_callers() -> None:
     """A worker has as much memory after them as before, and an honest device is acknowledged all the while."""
-    found = attacked(600)
+    found = attacked(Attack(600))
     assert found.lost == 0
     assert found.after <= 1.2 * found.before, found
