@@ -40,8 +40,10 @@ class _Taker:
         return "ipv4:127.0.0.1:1"
 
 
-def test_of_all_streams_one_message_is_taken_in_a_turn_of_the_loop() -> None:
-    """Twenty streams of a thousand empty batches each: calls of devices have their turn after a hundred of them."""
+@pytest.mark.parametrize(("batches", "in_turn"), [(BATCHES, BATCHES), (1, 11)])
+def test_of_all_streams_so_much_is_taken_in_a_turn_of_the_loop(batches: int, in_turn: int) -> None:
+    """Twenty streams of ten messages each, of a hundred empty batches or of one: calls of devices have their turn
+    after one message of a hundred, and after eleven of one, which share a turn."""
 
     async def flood() -> None:
         turn, taken = 0, Counter[int]()
@@ -58,7 +60,7 @@ def test_of_all_streams_one_message_is_taken_in_a_turn_of_the_loop() -> None:
 
         nobody: Any = None
         service = ReportService(Door([LAYOUT], Calendar(clock=lambda: NOW)), nobody, IngestStats())
-        message = StreamReportsRequest(batches=[SubmitReportsRequest()] * BATCHES).SerializeToString()
+        message = StreamReportsRequest(batches=[SubmitReportsRequest()] * batches).SerializeToString()
 
         async def messages() -> AsyncIterator[bytes]:
             for _ in range(MESSAGES):
@@ -67,8 +69,8 @@ def test_of_all_streams_one_message_is_taken_in_a_turn_of_the_loop() -> None:
         taker: Any = _Taker()
         count()
         await asyncio.gather(*(service._stream_reports(messages(), taker) for _ in range(STREAMS)))
-        assert taken.total() == STREAMS * MESSAGES * BATCHES
-        assert max(taken.values()) == BATCHES
+        assert taken.total() == STREAMS * MESSAGES * batches
+        assert max(taken.values()) == in_turn
 
     asyncio.run(flood())
 
