@@ -20,7 +20,6 @@ from array import array
 from collections.abc import Iterator
 from functools import cache
 from hashlib import shake_128
-from statistics import NormalDist
 
 __all__ = ["LENGTH", "PARTS", "codebook", "codeword", "pages", "table", "unrounded"]
 
@@ -38,6 +37,8 @@ _PAGE = 256
 
 def unrounded() -> list[float]:
     """The upper half of the table, before it is rounded: the lower one is the same, below zero."""
+    from statistics import NormalDist  # most devices have no codewords, and need not load it at their start
+
     quantile = NormalDist().inv_cdf
     halves = [_SCALE * quantile(half / (2 * PARTS)) for half in range(PARTS, 2 * PARTS)]
     # The mean of a part by Simpson's rule; of the last one, which has no end, by the density where it begins.

@@ -13,7 +13,6 @@ each of many devices; what they say and what deeper ones say of the same nodes i
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -207,6 +206,8 @@ def _listed_or_named(value: Any) -> tuple[str, ...] | str:
 
 def _of_file(section: Section) -> tuple[str, ...] | None:
     """The paths of a CSV file; None where it has problems."""
+    import csv  # by those who have such a file
+
     file = section.file("paths")
     if file is None:
         return None
