@@ -128,5 +128,6 @@ def measure() -> str:
         nothing, whole = least(bare[1:]), least(full[1:])
         milliseconds = whole.milliseconds - nothing.milliseconds
         megabytes = (whole.kilobytes - nothing.kilobytes) / 1024
-        lines.append(f"| {row.library} | {row.what} | {milliseconds:.1f} | {megabytes:.1f} |")
+        told = f"{milliseconds:.1f}" if milliseconds >= 1 else "< 1"  # starts differ by more
+        lines.append(f"| {row.library} | {row.what} | {told} | {megabytes:.1f} |")
     return TEXT.format(rounds=ROUNDS, rows="\n".join(lines), wheel=wheel / 1e3)
