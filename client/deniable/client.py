@@ -145,12 +145,12 @@ class Client:
             self._flushes.offered = True
             return
         try:
-            check, start, merge, ends = self._takers[metric]
+            take, merge, ends = self._takers[metric]
         except Exception:  # noqa: BLE001 - no such name, or whatever something else does when it is looked up
             self._mistakes.unknown(metric, self._takers)
             return
         try:
-            state = start(check(value))
+            state = take(value)
         except Exception as error:  # noqa: BLE001 - whatever a value does when it is looked at
             self._mistakes.invalid(metric, value, error)
             return

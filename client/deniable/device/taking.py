@@ -14,8 +14,8 @@ __all__ = ["Taker", "takers"]
 class Taker(NamedTuple):
     """A metric, as far as recording needs it."""
 
-    check: Callable[[Any], Any]
-    start: Callable[[Any], Any]
+    take: Callable[[Any], Any]
+    """The state of a value; an error for what its kind does not take."""
     merge: Callable[[Any, Any], Any]
     ends: float
     """The first epoch that the metric does not answer for."""
@@ -24,7 +24,7 @@ class Taker(NamedTuple):
 def takers(collection: Collection) -> dict[str, Taker]:
     """The metrics for which values are recorded, by their names: all but those that are fed."""
     return {
-        name: Taker(metric.kind.check, metric.reducer.start, metric.reducer.merge, epochs.end_of(metric, collection))
+        name: Taker(metric.reducer.after(metric.kind.check), metric.reducer.merge, epochs.end_of(metric, collection))
         for name, metric in collection.metrics.items()
         if not metric.sources
     }

@@ -14,6 +14,7 @@ __all__ = ["check_name", "check_names", "literal"]
 
 _MOST_LITERALS = 256
 _FEW = 12
+_SEVERAL = (set, frozenset, list, tuple)
 
 
 def literal(names: Collection[str]) -> str:
@@ -24,7 +25,7 @@ def literal(names: Collection[str]) -> str:
 
 def check_name(value: Any, known: Collection[str], what: str) -> str:
     """The name, if it is known."""
-    name = text(value)
+    name = value if type(value) is str else text(value)
     if name is not None and name in known:
         return name
     close = nearest(name, known) if name is not None else None
@@ -34,6 +35,6 @@ def check_name(value: Any, known: Collection[str], what: str) -> str:
 
 def check_names(value: Any, known: Collection[str], what: str) -> list[str]:
     """The names, sorted, each once, if all are known."""
-    if not issubclass(type(value), set | frozenset | list | tuple):
+    if not issubclass(type(value), _SEVERAL):
         raise InvalidValueError(f"takes a set of {what}, not {shown(value)}")
     return sorted({check_name(name, known, what) for name in value})

@@ -21,8 +21,9 @@ _DISTINCT = 1 << 20
 
 def whole(value: Any) -> int | None:
     """The value as a whole number; None for what is none, truth values included."""
-    given = type(value)
-    return int.__int__(value) if issubclass(given, int) and given is not bool else None
+    if type(value) is int:
+        return value
+    return int.__int__(value) if issubclass(type(value), int) and type(value) is not bool else None
 
 
 def real(value: Any) -> int | float | None:
