@@ -148,9 +148,9 @@ dist: $(READY) $(RELEASE_READY)
 	@$(BIN)/python -m tools.release dist
 
 lock: $(READY)
-	for name in dev flower fuzz proto deploy release runtime; do \
+	for name in dev flower fuzz proto deploy release runtime tracing; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	    --no-emit-index-url --no-annotate $$([ $$name != runtime ] || echo -c requirements/dev.txt) \
+	    --no-emit-index-url --no-annotate $$(case $$name in runtime|tracing) echo -c requirements/dev.txt;; esac) \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 format: $(READY)

@@ -182,6 +182,18 @@ def test_nobody_is_let_in_who_was_not_named(documents: Documents) -> None:
         )
 
 
+def test_a_collector_of_spans_can_be_reached_where_one_is_named() -> None:
+    """At its port, by the peers that are named, or anywhere."""
+    said = "otlp=https://collector.monitoring.svc:4317/"
+    peer = {"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}
+    for words, reached in (
+        ((), {}),
+        (("--set-json", f"networkPolicy.collector=[{json.dumps(peer)}]"), {"to": [peer]}),
+    ):
+        for policy in of(rendered(*GIVEN, "--set", said, *words), "NetworkPolicy"):
+            assert policy["spec"]["egress"][1] == {"ports": [{"port": 4317}], **reached}
+
+
 def test_more_aggregators_come_for_processors_and_for_batches_that_wait() -> None:
     """The second by a metric that an aggregator tells, where somebody has an adapter for it."""
     (scaler,) = of(rendered(*ALL), "HorizontalPodAutoscaler")
@@ -240,6 +252,7 @@ def test_no_secret_is_written_down(documents: Documents) -> None:
         ((*GIVEN, "--set-json", "networkPolicy.devices=[]"), "devices"),
         ((*GIVEN, "--set", "settings.listen=[::]:1"), "listen"),
         ((*GIVEN, "--set", "tls.secret=own-tls"), "tls.secret goes with tokens.secret"),
+        ((*GIVEN, "--set", "otlp=https://collector"), "otlp"),
     ],
 )
 def test_a_wrong_value_is_named(words: tuple[str, ...], said: str) -> None:

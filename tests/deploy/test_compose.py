@@ -59,18 +59,22 @@ def test_the_image_is_made_as_images_should_be() -> None:
 
 
 def test_the_image_has_what_is_tested() -> None:
-    """Each of its packages in the version that these tests run with."""
-    shipped, tested = (
+    """Each of its packages in the version that these tests run with; one for a collector has a few more."""
+    shipped, traced, tested = (
         set(re.findall(r"^[\w.-]+==\S+", (ROOT / "requirements" / f"{name}.txt").read_text(), re.MULTILINE))
-        for name in ("runtime", "dev")
+        for name in ("runtime", "tracing", "dev")
     )
     assert len(shipped) > 20
-    assert shipped <= tested
+    assert shipped < traced <= tested
+    assert all(each.startswith("opentelemetry-") for each in traced - shipped)
 
 
 @pytest.mark.deep
-def test_the_image_can_be_made(tmp_path: Path) -> None:
-    """The commands that fill it, in a directory of this machine; the aggregator in it says what it would do."""
+@pytest.mark.parametrize("locked", ["runtime.txt", "tracing.txt"])
+def test_the_image_can_be_made(locked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands that fill it, in a directory of this machine. What is in it says what it would do, and takes
+    a collector where it was made for one."""
+    monkeypatch.setenv("LOCKED", locked)
     text = (HERE / "Dockerfile").read_text().replace("\\\n", "")
     steps = [line.removeprefix("RUN ") for line in text.splitlines() if line.startswith("RUN ")][:-1]
     for step in steps:
@@ -85,6 +89,9 @@ def test_the_image_can_be_made(tmp_path: Path) -> None:
         "--check",
     ]
     assert "would serve editor" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    traced = subprocess.run([*command, "--otlp", "http://127.0.0.1:4317"], capture_output=True, text=True)
+    assert ("would send spans" in traced.stdout) == (locked == "tracing.txt")
+    assert ("--otlp needs OpenTelemetry" in traced.stderr) == (locked == "runtime.txt")
 
 
 def mounted(service: dict[str, Any]) -> list[str]:

@@ -34,6 +34,9 @@ tls_key = "/etc/deniable/tls/tls.key"
 {{- if $root.Values.tokens.secret }}
 tokens = "/etc/deniable/tokens/{{ $root.Values.tokens.key }}"
 {{- end }}
+{{- with $root.Values.otlp }}
+otlp = {{ . | quote }}
+{{- end }}
 {{- range $name, $value := $root.Values.settings }}
 {{ $name }} = {{ toJson $value }}
 {{- end }}
