@@ -35,7 +35,9 @@ __all__ = ["Attack", "Found", "attacked", "main", "measure"]
 
 _SUBMIT = "/deniable.v1.ReportService/SubmitReports"
 _SECONDS = 60
-_CALM_SECONDS = 15
+_CALM_SECONDS = 60
+_REST_SECONDS = 15
+"""After the first calls: what an edge has counted of them is forgotten, and none has to wait for its turn."""
 _SETTLE_SECONDS = 30
 _AGAIN_SECONDS = 0.5
 _PACE = 20
@@ -166,6 +168,7 @@ async def _attack(attack: Attack, pid: int, port: int) -> Found:
     device = _Device(port)
     for _ in range(_WARM_CALLS // 20):
         await asyncio.gather(*(device.call() for _ in range(20)))
+    await asyncio.sleep(_REST_SECONDS)
     calm = await device.keep_calling(_CALM_SECONDS)
     before = _megabytes(pid)
     device.again = device.lost = 0

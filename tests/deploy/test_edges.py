@@ -18,7 +18,7 @@ from deniable import Client, Collection, Credentials
 from deniable_aggregator import Reader
 from support.commands import EDITOR
 from support.deployed import Deployed, batches, serving
-from support.edges import EDGES, Behind, Edge, edge
+from support.edges import EDGES, Behind, Edge, edge, networks
 from support.endpoints import GARBAGE, TLS, answering, dead, refusing
 from support.submitting import submit
 from support.waiting import PATIENCE, soon
@@ -98,6 +98,21 @@ def test_many_calls_at_a_time_are_all_stored_once(guarded: Guarded) -> None:
             told = submit(f"localhost:{guarded.edge.devices}", sent, connections=3, secrets=SECRETS)
             assert set(told) == {grpc.StatusCode.OK}
         assert reports(reader) == before + 400
+
+
+def test_who_has_many_addresses_of_a_network_has_the_calls_of_one(tmp_path: Path) -> None:
+    """Of IPv6 the first 64 bits, however much of an address is left out as it is written; of IPv4 all of it."""
+    with networks(tmp_path) as network:
+        for one, another, elsewhere in (
+            ("2001:db8:7:9:1:2:3:4", "2001:db8:7:9::5", "2001:db8:7:8:1:2:3:4"),
+            ("2001:db8:7:9::", "2001:db8:7:9:ffff::1", "2001:db8:17:9::"),
+            ("2001:db8:7::1", "2001:db8:7::2:3:4", "2001:db8:8::1"),
+            ("2001:db8::1", "2001:db8::1:2:3:4", "2001:db9::1"),
+            ("fd00::1", "fd00::2:3", "fd01::1"),
+        ):
+            assert network(one) == network(another) != network(elsewhere)
+        alone = ("192.0.2.7", "192.0.2.77", "::1", "::ffff:192.0.2.7")
+        assert [network(each) for each in alone] == [*alone]
 
 
 def reports(reader: Reader) -> int:

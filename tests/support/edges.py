@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
+import re
 import shutil
 import signal
 import socket
@@ -18,7 +20,7 @@ from support.ports import free_port
 from support.programs import deploys, program
 from support.waiting import PATIENCE, soon
 
-__all__ = ["EDGES", "Behind", "Edge", "edge"]
+__all__ = ["EDGES", "Behind", "Edge", "edge", "networks"]
 
 EDGES = ("nginx", "envoy")
 
@@ -69,12 +71,41 @@ def edge(which: str, room: Path, behind: Behind) -> Iterator[Edge]:
     devices, people = free_port(), free_port()
     ways: dict[str, Callable[[Path, int, int, Behind], list[str | Path]]] = {"nginx": _nginx, "envoy": _envoy}
     command = ways[which](room, devices, people, behind)
+    with _running(command, room, devices, people) as process:
+        yield Edge(devices, people, room, process)
+
+
+@contextlib.contextmanager
+def networks(room: Path) -> Iterator[Callable[[str], str]]:
+    """What nginx counts an address as, if calls are limited by that: its own words, of an address that is told."""
+    text = (DEPLOY / "nginx" / "nginx.conf").read_text()
+    (told,) = re.findall(r"^  map \$remote_addr \$network \{.*?^  \}$", text, re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^  limit_\w+_zone (\S+)", text, re.MULTILINE) == ["$network"] * 2
+    port = free_port()
+    server = f"server {{ listen 127.0.0.1:{port}; location / {{ return 200 $network; }} }}"
+    told = told.replace("$remote_addr", "$http_from")
+    (room / "nginx.conf").write_text(
+        f"events {{}}\nhttp {{\naccess_log off;\n{_temporary(room)}{told}\n{server}\n}}\n"
+    )
+
+    def network(address: str) -> str:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            connection.request("GET", "/", headers={"From": address})
+            return connection.getresponse().read().decode()
+
+    with _running(_started(room), room, port):
+        yield network
+
+
+@contextlib.contextmanager
+def _running(command: list[str | Path], room: Path, *ports: int) -> Iterator[subprocess.Popen[bytes]]:
     with (room / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=room, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
-        soon(lambda: process.poll() is not None or all(map(_taken, (devices, people))), "the edge listens")
+        soon(lambda: process.poll() is not None or all(map(_taken, ports)), "the edge listens")
         assert process.poll() is None, (room / "log").read_text()
-        yield Edge(devices, people, room, process)
+        yield process
     finally:
         process.terminate()
         process.wait(PATIENCE)
@@ -95,9 +126,18 @@ def _nginx(room: Path, devices: int, people: int, behind: Behind) -> list[str | 
     (room / "nginx.conf").write_text(text)
     upstreams = (DEPLOY / "nginx" / "upstreams.conf").read_text()
     upstreams = upstreams.replace("127.0.0.1:8470", behind.reports).replace("127.0.0.1:8471", behind.page)
-    for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"):  # where only root may write
-        upstreams += f"{kind}_temp_path {room / kind};\n"
-    (room / "upstreams.conf").write_text(upstreams)
+    (room / "upstreams.conf").write_text(upstreams + _temporary(room))
+    return _started(room)
+
+
+def _temporary(room: Path) -> str:
+    """Where nginx may write, and not only root."""
+    return "".join(
+        f"{kind}_temp_path {room / kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+
+
+def _started(room: Path) -> list[str | Path]:
     os.chmod(room, 0o711)
     own = f"daemon off; pid {room / 'pid'};"
     return [program("nginx"), "-p", room, "-c", room / "nginx.conf", "-e", "stderr", "-g", own]
