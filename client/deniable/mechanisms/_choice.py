@@ -50,10 +50,11 @@ def fitting(inputs: int) -> dict[str, type[Supporting]]:
 
 
 def choices(epsilon: Epsilon, inputs: int) -> list[Choice]:
-    """Every mechanism that fits, the one that `auto` chooses first, then by variance."""
+    """Every mechanism that fits: first what `auto` chooses, then by variance, and last those that are only named."""
     every = [_choice(sort.best(epsilon, inputs)) for sort in fitting(inputs).values()]
     ranked = sorted(every, key=lambda choice: choice.variance)  # stable: a symbol goes before an equal bitmap
-    best = _best(epsilon, ranked)
+    ranked.sort(key=lambda choice: not choice.mechanism.automatic)
+    best = _best(epsilon, [choice for choice in ranked if choice.mechanism.automatic])
     return [best, *(choice for choice in ranked if choice is not best)]
 
 

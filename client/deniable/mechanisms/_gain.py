@@ -52,8 +52,9 @@ def drawn(answers: int, time: int) -> list[int]:
 
 
 def least_moved(every: Sequence[Choice]) -> Choice:
-    """The choice that one fake moves least, of those with a variance near enough to the least; of two with the same
-    gain the one of less variance."""
-    most = ALLOWANCE * min(choice.mechanism.variance for choice in every)
-    near = [choice for choice in every if choice.mechanism.variance <= most]
+    """The choice that one fake moves least, of those of "auto" with a variance near enough to the least; of two with
+    the same gain the one of less variance."""
+    own = [choice for choice in every if choice.mechanism.automatic]
+    most = ALLOWANCE * min(choice.mechanism.variance for choice in own)
+    near = [choice for choice in own if choice.mechanism.variance <= most]
     return min(near, key=lambda choice: (gain_over_ten(choice.mechanism), choice.mechanism.variance))

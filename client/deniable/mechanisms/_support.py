@@ -30,8 +30,10 @@ class Supporting(Mechanism):
     __slots__ = ()
 
     most_answers: ClassVar[int] = 0
-    """It can ask for one of so many answers at most, by `best`: wherever that is asked, "auto" may choose it. 0: it
-    asks for something else."""
+    """It can ask for one of so many answers at most, by `best`. 0: it asks for something else."""
+    automatic: ClassVar[bool] = False
+    """Whether "auto" and `robust` may choose it. What they choose is in the digest of collections that are out: one
+    that is added is named, or a later version would choose otherwise than the devices that are there."""
     even: ClassVar[bool] = True
     """Whether it supports two others as often, whichever these are: what sums over answers vary by is then known."""
 

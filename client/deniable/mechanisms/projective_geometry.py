@@ -57,6 +57,7 @@ class ProjectiveGeometryResponse(Supporting):
 
     name: ClassVar[str] = "projective_geometry"
     most_answers: ClassVar[int] = MOST_POINTS // 2
+    automatic: ClassVar[bool] = True
     even: ClassVar[bool] = False
 
     epsilon: Epsilon

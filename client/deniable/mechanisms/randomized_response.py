@@ -32,6 +32,7 @@ class RandomizedResponse(Supporting):
 
     name: ClassVar[str] = "randomized_response"
     most_answers: ClassVar[int] = 1 << PAYLOAD_BITS
+    automatic: ClassVar[bool] = True
 
     epsilon: Epsilon
     inputs: int

@@ -45,6 +45,7 @@ class SubsetSelection(Supporting):
 
     name: ClassVar[str] = "subset_selection"
     most_answers: ClassVar[int] = MOST_BITS
+    automatic: ClassVar[bool] = True
 
     epsilon: Epsilon
     inputs: int
