@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator.commands._command import UsageError, command
-from deniable_aggregator.commands._stores import add_collections, add_store, layouts, stored
+from deniable_aggregator.commands._stores import (
+    add_collections,
+    add_durability,
+    add_store,
+    check_durability,
+    layouts,
+    stored,
+)
 
 if TYPE_CHECKING:
     from deniable_aggregator.moving import Imported
@@ -22,10 +29,12 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="checked to its end before anything of it is added")
     add_collections(parser)
     add_store(parser)
+    add_durability(parser, "what is added")
 
 
 def run(options: Any) -> None:
     """Run `deniable import` with the options that were given."""
+    check_durability(options)
     try:
         found = asyncio.run(_bring(options))
     except ValueError as error:  # nothing of the file has been added
@@ -50,5 +59,5 @@ async def _bring(options: Any) -> Imported:
     from deniable_aggregator.moving import bring
 
     own = layouts(options.collections)
-    async with stored(options) as store:
+    async with stored(options, options.durability) as store:
         return await bring(store, options.file, own)

@@ -16,6 +16,7 @@ from deniable._section import hint
 from deniable.wire.credentials import is_loopback
 from deniable_aggregator.commands._command import Parser, UsageError, add_http, command, listening, positive
 from deniable_aggregator.commands._settings import FILE, said_elsewhere
+from deniable_aggregator.commands._stores import add_durability, check_durability
 from deniable_aggregator.serving.logs import FORMS, LEVELS, begin
 from deniable_aggregator.tracing import INSTALL, can
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.serving.access import Access
     from deniable_aggregator.serving.server import Settings
     from deniable_aggregator.serving.sources import Sources
-    from deniable_aggregator.store import Durability, Store
+    from deniable_aggregator.store import Store
     from deniable_aggregator.web import Site
     from deniable_aggregator.web.entry import Entry
 
@@ -90,13 +91,7 @@ def add_settings(parser: Parser) -> None:
     where.add_argument(
         "--data", type=Path, default=Path("deniable-data"), help="directory of the embedded store (%(default)s)"
     )
-    parser.add_argument(
-        "--durability",
-        type=_durability,
-        default="fsync",
-        metavar="memory|fsync|replicated[:N]",
-        help="what a batch has to have survived before it is acknowledged, with --redis (%(default)s)",
-    )
+    add_durability(parser, "a batch")
     parser.add_argument(
         "--workers", type=positive, default=1, help="processes that take reports (%(default)s); best one a processor"
     )
@@ -189,18 +184,6 @@ def _collector(text: str) -> str:
     return text
 
 
-def _durability(text: str) -> Durability:
-    from deniable_aggregator.store import Durability, Promise
-
-    level, colon, replicas = text.partition(":")
-    try:
-        if colon and level != Promise.REPLICATED.value:
-            raise ValueError(text)
-        return Durability(Promise(level), int(replicas) if colon else 1)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"is memory, fsync, replicated or replicated:N, not {text!r}") from None
-
-
 def _bytes(text: str) -> int:
     number, unit = text[:-1], text[-1:].upper()
     if unit not in _UNITS or not number.isdecimal() or int(number) < 1:
@@ -234,10 +217,8 @@ def settings_of(options: Any) -> Settings:
     """What an aggregator is told by options; a UsageError where they do not go together."""
     from deniable_aggregator.serving.access import Access
     from deniable_aggregator.serving.server import Settings
-    from deniable_aggregator.store import Promise
 
-    if options.durability.level is not Promise.FSYNC and not options.redis:
-        raise UsageError("the embedded store syncs everything: --durability is for --redis URL")
+    check_durability(options)
     data = None if options.redis else options.data
     try:
         access = Access(options.tls_cert, options.tls_key, options.tls_client_ca, options.tokens)

@@ -61,5 +61,6 @@ class Imports:
             file,
             packed([(len(own.origins), own.until) for own in claims.values()]),
             b"".join(origin for own in claims.values() for origin in own.origins),
+            durably=True,  # what is brought under it may not outlive it: another file could bring it again
         )
         return {keys[place]: bytes(other) for place, other in zip(found[::2], found[1::2], strict=True)}

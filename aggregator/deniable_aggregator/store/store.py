@@ -146,7 +146,7 @@ class Store:
         return begun is not None
 
     @classmethod
-    async def begun(cls, url: str) -> Store:
+    async def begun(cls, url: str, durability: Durability = _IN_MEMORY) -> Store:
         """A store that an aggregator has used, as that has begun it, opened."""
         found = cls(url)
         try:
@@ -156,8 +156,12 @@ class Store:
             await found.close()
         if shards is None:
             raise StoreUnfit("no aggregator has used this store")
-        store = cls(url, shards=int(shards))
-        await store.open()
+        store = cls(url, shards=int(shards), durability=durability)
+        try:
+            await store.open()
+        except BaseException:
+            await store.close()
+            raise
         return store
 
     async def simulated(self) -> bool:
