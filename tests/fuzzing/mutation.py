@@ -7,15 +7,19 @@ from random import Random
 
 from fuzzing.target import Target
 
-__all__ = ["changed"]
+__all__ = ["SAID", "changed"]
 
 _BYTES = (b"\0", b"\1", b"\x7f", b"\x80", b"\xff", b"\0\0\0\0", b"\xff\xff\xff\xff", b"\xff" * 8, b"\x80" * 9 + b"\1")
+SAID = 0.8
+"""So many of those that are to keep a form keep it."""
 _SIGNS = (b"0", b"-1", b"9" * 20, b"1e400", b'"', b"\n", b" ", b"[", b"]", b"{", b"=", b",", b".", "é\u2028".encode())
 
 
 def changed(chance: Random, inputs: Sequence[bytes], target: Target) -> bytes:
     """An input that is like one of these, or like two of them."""
     own = chance.choice(inputs)
+    if target.otherwise and chance.random() < SAID:
+        return target.otherwise(chance, own)[: target.longest]
     for _ in range(1 + int(chance.random() * 4)):
         relined = target.text and chance.random() < 0.3
         own = _relined(chance, own, inputs) if relined else _changed(chance, own, inputs, target)

@@ -25,7 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fuzzing.mutation import changed
+from fuzzing.mutation import SAID, changed
 from fuzzing.target import NAMES, WATCHED, Target, found, target
 
 KEPT = Path(__file__).resolve().parents[2] / "build" / "fuzz"
@@ -140,7 +140,17 @@ def guide(atheris: Any, name: str, runs: int, seed: int) -> None:
         "-print_final_stats=1", f"-only_ascii={int(own.text)}",
     ]  # fmt: skip
     tally = Tally(name, own.judge, runs, guided=True)
-    atheris.Setup([sys.argv[0], *arguments, str(kept)], tally)
+    if (otherwise := own.otherwise) is None:
+        atheris.Setup([sys.argv[0], *arguments, str(kept)], tally)
+    else:
+
+        def mutated(data: bytes, most: int, number: int) -> bytes:
+            chance = Random(number)
+            if chance.random() < SAID and len(said := otherwise(chance, data)) <= most:
+                return said
+            return bytes(atheris.Mutate(data, most))
+
+        atheris.Setup([sys.argv[0], *arguments, str(kept)], tally, custom_mutator=mutated)
     atheris.Fuzz()
 
 

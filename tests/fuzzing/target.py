@@ -19,6 +19,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 __all__ = ["FOUND", "NAMES", "WATCHED", "Target", "found", "target"]
 
@@ -55,6 +56,8 @@ class Target:
     """Whether inputs are texts: chance changes signs of them, and whole lines."""
     longest: int = 4096
     """Bytes of an input."""
+    otherwise: Callable[[Random, bytes], bytes] | None = None
+    """An input of the same form that says something else, where bytes that are changed by chance have no form."""
 
 
 def target(name: str) -> Target:

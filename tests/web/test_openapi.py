@@ -146,7 +146,18 @@ def test_every_parameter_is_taken(aggregator: Running, route: Route, own: Parame
     Draft202012Validator(schema).validate(written)
 
 
-EDGES = ("-0.000001", "0", "0.0000009", "0.000001", "0.5", "0.999999", "1", "1.000001")
+EDGES = (
+    "-0.000001",
+    "0",
+    "0.0000009",
+    "0.000001",
+    "0.5",
+    "0.999999999",
+    "0.9999999991",
+    "0.9999999999999999",
+    "1",
+    "1.1",
+)
 
 
 @pytest.mark.parametrize("name", ["confidence", "fakes", "changed", "rate"])

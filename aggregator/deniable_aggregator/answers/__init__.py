@@ -41,7 +41,7 @@ from deniable_aggregator.estimators import Target, divisible
 from deniable_aggregator.estimators import simultaneous as confidence_of_each
 
 __all__ = [
-    "CANDIDATES", "DEVICES", "LEAST_CONFIDENCE", "QUANTILES", "RATE", "ROOMS", "SHARES", "Bound",
+    "CANDIDATES", "DEVICES", "LEAST_CONFIDENCE", "MOST_CONFIDENCE", "QUANTILES", "RATE", "ROOMS", "SHARES", "Bound",
     "Counters", "Estimate", "Heading", "Keys", "Measure", "Room", "Row", "RowId", "Series", "Suspicion",
     "Target", "always", "anew", "answer", "apart", "by_size", "check_asked", "check_confidence",
     "check_fakes", "combines", "consistent", "divisible", "effort", "ends", "every_series", "headings",
@@ -51,6 +51,8 @@ __all__ = [
 
 LEAST_CONFIDENCE = 1e-6
 """Errors are told by dividing an interval by how many of them it has: of less there would be none."""
+MOST_CONFIDENCE = 1 - 1e-9
+"""Six errors and more: nobody learns from wider ones. From 1 - 2^-53 on half of what is left is nothing."""
 
 ROOMS: dict[str, Room] = {
     room.kind.name: room
@@ -219,9 +221,9 @@ def ends(metric: Metric, found: Estimate) -> NDArray[np.float64]:
 
 def check_confidence(level: float) -> None:
     """A ValueError where no interval is of this level, or one that is as good as a point."""
-    if not LEAST_CONFIDENCE <= level < 1:
-        least = f"{LEAST_CONFIDENCE:f}"
-        raise ValueError(f"a confidence level lies between 0 and 1, and is {least} at least, not {level}")
+    if not LEAST_CONFIDENCE <= level <= MOST_CONFIDENCE:
+        least, most = f"{LEAST_CONFIDENCE:f}", f"{MOST_CONFIDENCE:.9f}"
+        raise ValueError(f"a confidence level lies between 0 and 1, and is {least} to {most}, not {level}")
 
 
 def check_fakes(share: float) -> None:

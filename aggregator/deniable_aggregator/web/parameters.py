@@ -19,7 +19,7 @@ from typing import Any
 from deniable._section import hint
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.analysis.question import MOST_EPOCHS
-from deniable_aggregator.answers import CANDIDATES, LEAST_CONFIDENCE, QUANTILES, SHARES
+from deniable_aggregator.answers import CANDIDATES, LEAST_CONFIDENCE, MOST_CONFIDENCE, QUANTILES, SHARES
 
 __all__ = ["COMPARING", "INTERVALS", "ROWS", "TREND", "WEIGHTS", "WINDOW", "Asked", "Parameter", "Parameters"]
 
@@ -199,7 +199,7 @@ _WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": _MOST}
 _PART: Mapping[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
 _SOME: Mapping[str, Any] = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 _FEW: Mapping[str, Any] = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
-_LEVEL: Mapping[str, Any] = {"type": "number", "minimum": LEAST_CONFIDENCE, "exclusiveMaximum": 1}
+_LEVEL: Mapping[str, Any] = {"type": "number", "minimum": LEAST_CONFIDENCE, "maximum": MOST_CONFIDENCE}
 _EPOCH: Mapping[str, Any] = {"type": "integer", "minimum": 1, "maximum": _MOST}
 _TARGETS = {"population": pb.TARGET_POPULATION, "reporting": pb.TARGET_REPORTING}
 _LOOKS = {"growing": pb.LOOKS_GROWING, "any": pb.LOOKS_ANY}

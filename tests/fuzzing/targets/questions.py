@@ -6,6 +6,7 @@ Each is answered, by what was asked and nothing else, or refused with a reason; 
 from __future__ import annotations
 
 import contextlib
+from random import Random
 from typing import Any, NoReturn
 
 import grpc
@@ -15,6 +16,7 @@ from google.protobuf.message import DecodeError, Message
 from deniable.v1 import estimate_service_pb2 as pb
 from deniable_aggregator.serving.estimate_service import EstimateService
 from fuzzing.asked import TODAY, asked, refuse_other
+from fuzzing.messages import said_otherwise
 from fuzzing.target import Target
 
 __all__ = ["TARGET"]
@@ -87,6 +89,16 @@ def judge(data: bytes) -> str:
     return "answered"
 
 
+def _otherwise(chance: Random, data: bytes) -> bytes:
+    """Another question; where there is none, of any method."""
+    number = data[0] % len(_METHODS) if data and chance.random() < 0.9 else chance.randrange(len(_METHODS))
+    request = getattr(pb, _METHODS[number].input_type.name)()
+    with contextlib.suppress(DecodeError):
+        request.MergeFromString(data[1:])
+    said_otherwise(chance, request, [word.decode() for word in TARGET.words])
+    return bytes([number]) + bytes(request.SerializeToString(deterministic=True))
+
+
 def _seeds() -> list[bytes]:
     """A question of each method that is answered, and others that ask for all that there is to say."""
     queries = [
@@ -129,5 +141,6 @@ TARGET = Target(
     frozenset({"answered", "refused", "not known", "too dear", "no message", "nothing"}),
     words=(b"editor", b"browser", b"latency", b"platform", b"linux", b"quantiles", b"shares", b"p50", b"above 1",
            b"7d", b"2024-10-04"),
-    longest=400,
+    longest=1000,
+    otherwise=_otherwise,
 )  # fmt: skip
