@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -21,6 +22,7 @@ from deniable_aggregator.serving.logs import _Json, _Text
 from support.aggregator_server import Client
 from support.aggregators import EXACT, WORKER, batch, started_by
 from support.commands import COMMAND, told
+from support.endpoints import TLS
 from support.waiting import PATIENCE, soon
 
 KEYS = ["time", "level", "event", "from", "process"]
@@ -118,6 +120,29 @@ def test_what_libraries_say_is_told_without_addresses(message: str, told: str) -
     text = _Text().format(record("asyncio")).splitlines()
     assert (text[0], text[-1]) == (told, f"ConnectionError: {told}")
     assert json.loads(_Json().format(record("deniable_aggregator.serving.x")))["event"] == message
+
+
+def test_who_can_not_be_understood_writes_no_lines(tmp_path: Path) -> None:
+    """In words as well: a library's own lines, of handshakes that failed, would be as many as somebody likes."""
+    metrics, log = tmp_path / "metrics.toml", tmp_path / "log"
+    metrics.write_text(EXACT)
+    keys = ("--tls-cert", TLS / "server.pem", "--tls-key", TLS / "server.key")
+    command = [*serving(tmp_path, metrics), *keys, "--log-level", "error"]
+    with log.open("wb") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors) as serve:
+        try:
+            assert serve.stdout
+            port = int(serve.stdout.readline().rpartition(b":")[2])
+            for nonsense in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00" + bytes(600)):
+                with socket.create_connection(("127.0.0.1", port), PATIENCE) as line:
+                    line.sendall(nonsense)
+                    with contextlib.suppress(ConnectionError):
+                        while line.recv(100):
+                            pass
+            serve.terminate()
+            assert serve.wait(PATIENCE) == 0
+        finally:
+            serve.kill()
+    assert log.read_text() == ""
 
 
 def test_a_level_leaves_out_what_is_less_grave(tmp_path: Path) -> None:

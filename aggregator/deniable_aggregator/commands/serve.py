@@ -241,6 +241,7 @@ def settings_of(options: Any) -> Settings:
 
 def run(options: Any) -> None:
     """Run `deniable serve` with the options that were given."""
+    begin(options.log_format, options.log_level)  # gRPC, which what follows loads, hears once how loud it may be
     from deniable_aggregator.serving.answering import answering
     from deniable_aggregator.serving.sources import Sources
     from deniable_aggregator.serving.supervisor import Program, Supervisor, serve
@@ -249,7 +250,6 @@ def run(options: Any) -> None:
         _keep_in(options)
     if options.otlp and not can():
         raise UsageError(f"--otlp needs OpenTelemetry: {INSTALL}")
-    begin(options.log_format, options.log_level)
     log = logging.getLogger(__name__)
     say = partial(print, flush=True) if options.log_format == "text" else log.info
     settings = settings_of(options)

@@ -40,8 +40,8 @@ def begin(form: str, level: str) -> None:
     handler.setFormatter(_Json() if form == "json" else _Text())
     logging.basicConfig(handlers=[handler], level=logging.ERROR if level == "error" else logging.WARNING)
     _LOG.setLevel(level.upper())
-    if form == "json":
-        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its lines have a form of their own
+    # Its lines pass by here: a line a caller who can not be understood, for as many as like to come.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 
 class _Text(logging.Formatter):
