@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import deniable
-from deniable.kinds import Vector
+from deniable.kinds import Set, Vector
 from deniable.mechanisms import BitwiseResponse, PadAndSample, RandomizedResponse
 from deniable_aggregator import Target, estimate
 from deniable_aggregator.answers import Measure, answer, truth
@@ -57,8 +57,7 @@ PEOPLE: dict[str, list[Any]] = {
         ("set", SET),
         ("set", SET + "memoize = true\ninstantaneous_epsilon = 2.0\n"),
         ("set", SET + 'memoize = true\ninstantaneous_epsilon = 2.0\nmechanism = "subset_selection"\n'),
-        ("set", SET + 'mechanism = "subset_selection"\n'),
-        ("set", SET + 'mechanism = "projective_geometry"\n'),
+        *(("set", f'{SET}mechanism = "{name}"\n') for name in Set.mechanisms),
         ("vector", L1),
         ("vector", L2),
         ("vector", PURE),

@@ -255,7 +255,7 @@ mechanism = "{mechanism}"
 
 
 @pytest.mark.parametrize(("ends", "step"), RANGES)
-@pytest.mark.parametrize("mechanism", ["one_bit", "hybrid", "laplace"])
+@pytest.mark.parametrize("mechanism", Number.mechanisms)
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "16"])
 def test_numbers_of_any_size_are_placed_on_their_range(ends: str, step: str, mechanism: str, epsilon: str) -> None:
     """Both ends, the middle, values far outside, the smallest doubles and negative zero: always an input, the ends'

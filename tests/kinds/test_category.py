@@ -9,12 +9,14 @@ import deniable
 from deniable.epsilon import Epsilon
 from deniable.errors import CollectionError
 from deniable.kinds import Category
-from deniable.mechanisms import ProjectiveGeometryResponse, RandomizedResponse, SubsetSelection
+from deniable.mechanisms import MECHANISMS, SubsetSelection, Supporting, fitting
 from deniable_aggregator import estimate
 from support.counting import calls
 from tools import category_accuracy
 
 DOMAINS = (2, 5, 16, 48, 49, 100, 256, 1024, 4096, 65536)
+KNOWN = ["randomized_response", "subset_selection", "projective_geometry"]
+"""Those of which figures stand here, in the order of their registration; what holds for all is asked of all."""
 COLLECTION = """
 [collection]
 name = "one"
@@ -50,19 +52,27 @@ def test_auto_is_within_a_few_per_cent_of_the_best(inputs: int) -> None:
     for twentieths in range(1, 101, 3):
         epsilon = Epsilon.of(twentieths / 20)
         (mechanism,) = asked.columns(epsilon, "auto")
-        assert isinstance(mechanism, RandomizedResponse | SubsetSelection | ProjectiveGeometryResponse)
+        assert isinstance(mechanism, Supporting)
+        assert mechanism.name in fitting(inputs)
+        assert mechanism.automatic
         p, q = mechanism.p, mechanism.q
         best = SubsetSelection.best(epsilon, inputs).variance
         assert q * (1 - q) / (p - q) ** 2 <= best * (1.03 if twentieths <= 40 else 1.10)
 
 
 def test_choices_say_why() -> None:
-    """The first choice is what auto takes; the others follow by variance, with what they would need."""
+    """The first choice is what auto takes; all others that fit follow by variance, with what they would need, and
+    last those that are only named."""
     first, *others = category(100).choices(Epsilon.of(1.0))
+    assert sorted(each.name for each in (first, *others)) == sorted(fitting(100))
+    assert others == sorted(others, key=lambda each: (not each.mechanism.automatic, each.variance))
+    assert all(each.wide == each.mechanism.shape.wide for each in others)
     assert (first.name, first.wide) == ("projective_geometry", False)
     assert first.mechanism == category(100).columns(Epsilon.of(1.0), "auto")[0]
-    assert [(each.name, each.wide) for each in others] == [("subset_selection", True), ("randomized_response", False)]
-    assert others[0].variance < first.variance < 1.03 * others[0].variance < others[1].variance
+    subset, response = (each for each in others if each.name in KNOWN)
+    assert (subset.name, subset.wide) == ("subset_selection", True)
+    assert (response.name, response.wide) == ("randomized_response", False)
+    assert subset.variance < first.variance < 1.03 * subset.variance < response.variance
 
 
 @pytest.mark.parametrize(
@@ -89,20 +99,37 @@ def test_auto_chooses(inputs: int, epsilon: float, name: str, wide: bool) -> Non
 
 def test_names_are_honoured() -> None:
     """Every mechanism of a category can be asked for by name, and auto is what is chosen without one."""
-    assert Category.mechanisms == ("randomized_response", "subset_selection", "projective_geometry")
-    for name in Category.mechanisms:
-        assert loaded(20, 1.0, f'mechanism = "{name}"').columns[0].mechanism.name == name
+    assert [name for name in Category.mechanisms if name in KNOWN] == KNOWN
+    assert list(Category.mechanisms) == [
+        name for name, sort in MECHANISMS.items() if issubclass(sort, Supporting) and sort.most_answers
+    ]
+    for name, sort in fitting(2).items():
+        size = min(20, sort.most_answers)
+        assert loaded(size, 1.0, f'mechanism = "{name}"').columns[0].mechanism.name == name
     assert loaded(20, 1.0) == loaded(20, 1.0, 'mechanism = "auto"')
 
 
-def test_a_bitmap_that_is_too_wide_is_refused_with_advice() -> None:
+LIMITED = {name: sort.most_answers for name, sort in fitting(2).items() if sort.most_answers < Category.most_values}
+"""Which take fewer values than a category may have, and how many."""
+
+
+def test_a_bitmap_is_limited() -> None:
+    """To the bits that are sent; symbols are not."""
+    assert LIMITED["subset_selection"] == 4096
+    assert [name for name in KNOWN if name in fitting(4097)] == ["randomized_response", "projective_geometry"]
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_bitmap_that_is_too_wide_is_refused_with_advice(name: str) -> None:
     """More values than bits that are sent: the error says how many there may be and what to use instead."""
+    most = LIMITED[name]
     with pytest.raises(CollectionError) as refused:
-        loaded(4097, 1.0, 'mechanism = "subset_selection"')
-    assert str(refused.value).endswith(
-        "metrics.one: subset_selection asks for one of at most 4096 answers, not of 4097: leave the mechanism out, "
-        'or use "randomized_response" or "projective_geometry"'
+        loaded(most + 1, 1.0, f'mechanism = "{name}"')
+    said, _, instead = str(refused.value).partition(", or use ")
+    assert said.endswith(
+        f"metrics.one: {name} asks for one of at most {most} answers, not of {most + 1}: leave the mechanism out"
     )
+    assert instead.split(" or ") == [f'"{other}"' for other in fitting(most + 1)]
 
 
 def test_large_categories_load_in_steps_that_grow_with_them() -> None:

@@ -10,7 +10,7 @@ import pytest
 from deniable import Collection, Epsilon, InvalidValueError
 from deniable.kinds import Joint
 from deniable.kinds.joint import joined, parted
-from deniable.mechanisms import Mechanism, Memoized, MemoizedSubset, choose
+from deniable.mechanisms import Mechanism, Memoized, MemoizedSubset, choose, fitting
 from deniable.randomness import WORD
 from support.asked import ONCE, refused
 from support.joints import joint, recorded, sources
@@ -18,6 +18,9 @@ from support.joints import joint, recorded, sources
 TWO = {"theme": 2, "platform": 3}
 THREE = {"theme": 2, "platform": 3, "mood": 4}
 
+KNOWN = {"randomized_response": True, "subset_selection": True, "projective_geometry": False}
+EVEN = [name for name, sort in fitting(2).items() if KNOWN.get(name, sort.even)]
+"""Which support any two others as often: as it is known of some, and as others say of themselves."""
 INSTEAD = "; of a quantity record the range that it is in as an ordinal, of flags each as a boolean"
 
 
@@ -74,6 +77,19 @@ def test_a_pair_is_drawn_evenly_whatever_the_value() -> None:
         ]  # fmt: skip
 
 
+@pytest.mark.parametrize("name", fitting(2))
+def test_it_is_asked_by_what_supports_others_evenly(name: str) -> None:
+    """Its cells' sums then vary by a known amount. Of others an error says what would do."""
+    wrong = refused("joint", f'of = ["theme", "mood"]\nepsilon = 1\nmechanism = "{name}"\n{sources(THREE)}')
+    if name in EVEN:
+        assert wrong == []
+        return
+    ((said, _, instead),) = (each.partition("; ") for each in wrong)
+    assert said == f"one.mechanism: unknown word '{name}'"
+    known = ", ".join(sorted(("auto", *EVEN)))
+    assert instead in {f"known: {known}", *(f"did you mean '{other}'?" for other in EVEN)}
+
+
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [
@@ -82,8 +98,6 @@ def test_a_pair_is_drawn_evenly_whatever_the_value() -> None:
         ('of = ["theme", "age"]', f"one.of: 'age' is of kind number; taken: boolean, category, ordinal{INSTEAD}"),
         ('of = ["theme", "mood"]\npairs = "platform"',
          "one.pairs: is the target, one of the metrics in `of`; known: mood, theme"),
-        ('of = ["theme", "mood"]\nmechanism = "projective_geometry"',
-         "one.mechanism: unknown word 'projective_geometry'; known: auto, randomized_response, subset_selection"),
         ('of = ["theme", "mood"]\nreduce = "last"',
          "one.reduce: goes with what is recorded: how its sources' values are reduced, they say themselves"),
         ('of = ["theme", "mood", "platform"]\npairs = "mood"\nmemoize = true',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deniable.errors import InvalidValueError
+from deniable.kinds import Ordinal
 from deniable.mechanisms import Exponential, RandomizedResponse
 from support.asked import ONCE, asked, refused
 
@@ -58,6 +59,7 @@ def test_what_can_not_be_asked() -> None:
     assert refused("ordinal", OFTEN + 'epsilon = 1.0\nmemoize = true\nmechanism = "exponential"') == [
         f"one: an ordinal by exponential {ONCE}"
     ]
+    assert {"exponential", "randomized_response"} <= set(Ordinal.mechanisms)
     assert refused("ordinal", OFTEN + 'epsilon = 1.0\nmechanism = "laplace"')[0].startswith(
-        "one.mechanism: unknown word 'laplace'; known: auto, exponential, randomized_response"
+        f"one.mechanism: unknown word 'laplace'; known: {', '.join(sorted(('auto', *Ordinal.mechanisms)))}"
     )

@@ -10,7 +10,7 @@ from scipy import stats
 from deniable import randomness
 from deniable.errors import InvalidValueError
 from deniable.kinds import Set
-from deniable.mechanisms import PadAndSample
+from deniable.mechanisms import PadAndSample, fitting
 from support.asked import ONCE, asked, refused
 
 SIX = 'values = ["a", "b", "c", "d", "e", "f"]\n'
@@ -46,7 +46,7 @@ def test_of_too_many_items_a_random_choice_is_kept() -> None:
     assert stats.chisquare(list(kept.values())).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("name", ["randomized_response", "subset_selection", "projective_geometry"])
+@pytest.mark.parametrize("name", fitting(6 + 2))
 def test_a_mechanism_is_honoured_by_name(name: str) -> None:
     """It asks for the drawn item."""
     mechanism = asked("set", SIX + f'max_items = 2\nepsilon = 1.0\nmechanism = "{name}"').columns[0].mechanism

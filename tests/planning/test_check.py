@@ -15,6 +15,7 @@ from deniable.device.ledger import Ledger
 from deniable.device.schema import migrate
 from deniable.errors import BudgetExceededError
 from deniable.kinds import Distribution
+from deniable.mechanisms import fitting
 from deniable_aggregator.answers import answer
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.estimators import expected
@@ -141,7 +142,7 @@ def test_it_says_how_many_devices_the_cells_of_a_joint_take(more: str, devices: 
     assert row.low == pytest.approx(0, abs=0.004)
 
 
-@pytest.mark.parametrize("mechanism", ["randomized_response", "subset_selection"])
+@pytest.mark.parametrize("mechanism", fitting(64))
 def test_it_counts_the_buckets_of_a_distribution_by_the_mechanism_that_is_named(mechanism: str) -> None:
     """The devices that they take are those that it takes: of another one as many more as its curve varies more."""
 

@@ -15,13 +15,23 @@ import pytest
 
 from deniable import Collection
 from deniable.epsilon import Epsilon
-from deniable.mechanisms import TEN, Supporting, choose, gain_over, gain_over_ten
+from deniable.mechanisms import TEN, Supporting, choose, fitting, gain_over, gain_over_ten
+from deniable.payload import Bitmap
 from deniable_aggregator.estimators import frequencies
 from deniable_aggregator.planning.check import reasons
 from deniable_aggregator.planning.leverage import gain, gain_of_ten
 from deniable_aggregator.planning.plan import plan
 from support.collection_files import head, metric
 from support.commands import ROOT, told
+
+KNOWN = {"randomized_response", "subset_selection", "projective_geometry"}
+"""Those of which figures stand here; what holds for all is asked of all that fit."""
+FITTING = [
+    (name, size, epsilon, count)
+    for size, epsilon, count in ((64, 2, 20), (48, 1, 10), (200, 1, 10))
+    for name in fitting(size)
+]
+SAID = r"([\d.]+) by (\w+)"
 
 
 def sent(mechanism: Supporting, targets: list[int]) -> float:
@@ -31,7 +41,7 @@ def sent(mechanism: Supporting, targets: list[int]) -> float:
     shape = mechanism.shape.counters
     honest = (
         generator.multinomial(99_000, np.full(shape, 1 / shape))
-        if mechanism.naming is None or (mechanism.naming.answers == 1)
+        if not isinstance(mechanism.shape, Bitmap)
         else np.append(99_000, np.full(shape - 1, round(99_000 * float(mechanism.q))))
     )
     best = -math.inf
@@ -45,15 +55,14 @@ def sent(mechanism: Supporting, targets: list[int]) -> float:
 
 def reports(mechanism: Supporting, targets: list[int]) -> list[list[int]]:
     """The counters that each payload adds to."""
-    if mechanism.naming is None or mechanism.naming.answers == 1:
+    if not isinstance(mechanism.shape, Bitmap):
         return [[payload] for payload in mechanism.payloads()]
     others = [each for each in range(mechanism.inputs) if each not in targets]
-    chosen = (targets + others)[: mechanism.naming.answers]
+    chosen = (targets + others)[: mechanism.supported]
     return [[0, *(1 + each for each in chosen)]]
 
 
-@pytest.mark.parametrize("name", ["randomized_response", "subset_selection", "projective_geometry"])
-@pytest.mark.parametrize(("size", "epsilon", "count"), [(64, 2, 20), (48, 1, 10), (200, 1, 10)])
+@pytest.mark.parametrize(("name", "size", "epsilon", "count"), FITTING)
 def test_what_is_stated_is_what_fakes_do(name: str, size: int, epsilon: int, count: int) -> None:
     """To a part in a hundred, of answers that are drawn."""
     mechanism = choose(Epsilon.of(epsilon), size, name)
@@ -73,11 +82,21 @@ def test_it_is_what_the_papers_say() -> None:
         p, q, k = float(subset.p), float(subset.q), subset.supported
         stated = min(count, k) * (1 - q) / (p - q) - max(count - k, 0) * q / (p - q)
         assert float(gain_over(subset, answers)) == pytest.approx(stated, rel=1e-6)
-    every = {name: float(gain_over_ten(choose(Epsilon.of(1), 1024, name)))
-             for name in ("randomized_response", "subset_selection", "projective_geometry")}  # fmt: skip
+    every = {name: float(gain_over_ten(choose(Epsilon.of(1), 1024, name))) for name in KNOWN}
     assert every["randomized_response"] == pytest.approx(591, rel=0.01)
     assert every["subset_selection"] == pytest.approx(31.6, rel=0.01)
     assert every["projective_geometry"] == pytest.approx(20.4, rel=0.05)
+
+
+@pytest.mark.parametrize("size", [11, 48, 1024])
+def test_of_ten_a_report_carries_one_at_least_and_no_more_than_it_supports(size: int) -> None:
+    """Whatever asks."""
+    for mechanism in (choose(Epsilon.of(1), size, name) for name in fitting(size)):
+        least, most = (
+            (carried - TEN * mechanism.q) / (mechanism.p - mechanism.q)
+            for carried in (1, min(TEN, mechanism.supported))
+        )
+        assert least <= gain_over_ten(mechanism) <= most
 
 
 def test_check_says_it_of_long_lists() -> None:
@@ -87,6 +106,10 @@ def test_check_says_it_of_long_lists() -> None:
     (said,) = reasons(Collection.loads(head("c", 2.0) + table))
     assert "one fake moves ten answers together as far as so many liars: " in said
     assert "57" in said.rpartition("by randomized_response")[0]
+    gains = re.findall(SAID, said)
+    assert sorted(name for _, name in gains) == sorted(fitting(1000))
+    for number, name in gains:
+        assert float(number) == pytest.approx(float(gain_over_ten(choose(Epsilon.of(1), 1000, name))), rel=0.005)
 
 
 def test_a_plan_says_it_of_what_is_asked_and_of_what_others_would_do() -> None:
@@ -95,7 +118,9 @@ def test_a_plan_says_it_of_what_is_asked_and_of_what_others_would_do() -> None:
     text = metric("long", "category", "d", values=values) + metric("dark", "boolean", "d")
     collection = Collection.loads(head("c", 4.0) + text)
     dark, long = plan(collection, 10_000, 0.01, {}).questions
-    asked, every = collection.metrics["long"].columns[0].mechanism, {"randomized_response", "projective_geometry"}
+    asked = collection.metrics["long"].columns[0].mechanism
+    every = fitting(48).keys() - {asked.name}
+    assert {"randomized_response", "projective_geometry"} <= every
     assert isinstance(asked, Supporting)
     assert long.gain_of_ten == gain_of_ten(collection.metrics["long"]) == float(gain_over_ten(asked))
     assert {other.mechanism for other in long.others} == every
@@ -121,20 +146,35 @@ def test_a_plan_and_a_check_have_it_in_words(tmp_path: Path) -> None:
     assert re.search(r"^long +projective_geometry .* 20\.5 ", shown, re.MULTILINE)
     found = json.loads(told("plan", file, "--devices", "100000", "--json").stdout)["metrics"][0]
     assert found["one_fake_over_ten"] == pytest.approx(20.5, rel=0.005)
-    assert {each["mechanism"]: round(each["one_fake_over_ten"]) for each in found["others"]} == {
+    others = {each["mechanism"]: each["one_fake_over_ten"] for each in found["others"]}
+    assert {name: round(gain) for name, gain in others.items() if name in KNOWN} == {
         "subset_selection": 31,
         "randomized_response": 23,
     }
-    said = "20.5 by projective_geometry, 31 by subset_selection, 23.1 by randomized_response "
-    assert f"{said}(robust: the least where variance allows it)" in told("check", file).stdout
+    assert others.keys() | {"projective_geometry"} == fitting(48).keys()
+    asked = {name: float(gain_over_ten(choose(Epsilon.of(1), 48, name))) for name in fitting(48)}
+    assert others == {name: pytest.approx(asked[name], rel=0.005) for name in others}
+    (said,) = re.findall(
+        r"so many liars: (.*) \(robust: the least where variance allows it\)", told("check", file).stdout
+    )
+    gains = [(name, number) for number, name in re.findall(SAID, said)]
+    assert [each for each in gains if each[0] in KNOWN] == [
+        ("projective_geometry", "20.5"),
+        ("subset_selection", "31"),
+        ("randomized_response", "23.1"),
+    ]
+    assert said == ", ".join(f"{gain} by {name}" for name, gain in gains)
+    assert {name: float(gain) for name, gain in gains} == pytest.approx(asked, rel=0.005)
 
 
 def test_the_page_has_these_figures() -> None:
-    """docs/poisoning.md, to the digits that it shows: the gain, and the variance in brackets."""
+    """docs/poisoning.md, to the digits that it shows: the gain and, in brackets, the variance of each in its head."""
     lines = (ROOT / "docs" / "poisoning.md").read_text(encoding="utf-8").splitlines()
+    (head,) = (line for line in lines if line.startswith("| ten answers |"))
+    names = [cell.strip().replace(" ", "_") for cell in head.split("|")[2:-1]]
+    assert set(names) >= KNOWN
     found = [re.findall(r"[\d.,]+", line) for line in lines if re.match(r"\| of [\d,]+, epsilon", line)]
     assert len(found) == 4
-    names = ("randomized_response", "subset_selection", "projective_geometry")
     for size, epsilon, *numbers in ([cell.strip(",") for cell in row] for row in found):
         asked = [choose(Epsilon.of(int(epsilon)), int(size.replace(",", "")), name) for name in names]
         stated = [number for own in asked for number in (float(gain_over_ten(own)), float(own.variance))]
