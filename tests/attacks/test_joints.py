@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from deniable import Collection, Epsilon, Report
+from deniable.mechanisms import Mechanism, Supporting
+from deniable.payload import Bitmap
 from deniable.testing import TestClient
 from deniable_aggregator.analysis.offline import accumulate
 from deniable_aggregator.answers import answer
@@ -56,26 +60,44 @@ def test_a_joint_that_the_budget_has_no_room_for_is_not_asked() -> None:
         Collection.loads(HEAD.format(budget=2) + JOINT.format(name="j", epsilon=1) + sources(TWO))
 
 
+def moving(mechanism: Mechanism) -> Iterable[int]:
+    """All payloads; of the many subsets of 24 cells those that have as much as they can of a slice of the table, and
+    those that have as little: these move a cell or a sum of cells most."""
+    assert isinstance(mechanism, Supporting)
+    if not isinstance(mechanism.shape, Bitmap) or mechanism.inputs < 14:
+        return mechanism.payloads()
+    cells = np.arange(mechanism.inputs).reshape(tuple(THREE.values()))
+    found = set()
+    for axis, size in enumerate(cells.shape):
+        for place in range(size):
+            own = cells.take(place, axis).ravel()
+            others = np.setdiff1d(cells, own)
+            for order in ((own, others), (others, own)):
+                chosen = np.concatenate(order)[: mechanism.supported]
+                found.add(sum(1 << int(each) for each in chosen))
+    return found
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("more", ["", 'pairs = "theme"'])
 def test_a_fake_moves_a_cell_or_a_marginal_as_far_as_is_stated(epsilon: float, more: str) -> None:
-    """Every payload of every column, beside a billion devices that all have the same: neither moves farther than
-    `deniable check` states, in what a liar without noise could do, and one comes near to it."""
+    """What every column can be sent that moves most, beside a billion devices that all have the same: the farthest
+    that either moves is what `deniable check` states, in what a liar without noise could do, to 1%. Of pairs it may
+    be a seventh less: a source that is in several tables is stated as if each alone told of it."""
     many, times = 10**9, 10**4
     metric, most = joint(THREE, epsilon, more), 0.0
-    for cell in ((0, 0, 0), (1, 2, 3)):
+    for cell in product(range(2), range(3), range(4)):
         shares = np.zeros((2, 3, 4))
         shares[cell] = 1
         honest = exactly(metric, shares, many)
         true = np.array([row.value for series in answer(metric, honest).series[:2] for row in series.rows])
         for column in metric.columns:
-            for payload in column.mechanism.payloads() if column.shape.counters < 14 else range(0):
+            for payload in moving(column.mechanism):
                 fake = accumulate(metric, [Report(column.number, payload)])
                 counters = [own + times * one for own, one in zip(honest, fake, strict=True)]
                 rows = [row.value for series in answer(metric, counters).series[:2] for row in series.rows]
                 most = max(most, float(np.abs(np.array(rows) - true).max()) * many / times)
-    if most:
-        assert 0.5 * gain(metric).row <= most <= 1.01 * gain(metric).row
+    assert (0.85 if more else 0.99) * gain(metric).row <= most <= 1.01 * gain(metric).row
 
 
 def test_an_audit_finds_no_more_than_is_claimed_and_finds_what_is() -> None:

@@ -106,24 +106,23 @@ def test_a_level_for_life_is_not_hidden_by_a_second_randomisation_and_so_is_refu
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("buckets", [4, 8])
 def test_a_fake_moves_the_curve_as_far_as_is_stated(buckets: int, epsilon: float) -> None:
-    """Every payload of every level, added to a fleet of a billion whose devices are all at one end: measured against
-    what honest people without noise could do, and no more than `deniable check` states; some come near it."""
+    """Every payload of every level, added to a fleet of a billion whose devices are all in one bucket: measured
+    against what honest people without noise could do, the most is what `deniable check` states, to 1%."""
     metric, many = tree(buckets, epsilon), 10**9
     kind = metric.kind
     assert isinstance(kind, Distribution)
     mechanisms = [column.mechanism for column in metric.columns]
     most, times = 0.0, 10**5
-    for end in (0, buckets - 1):
-        counters = _fleet(metric, kind, end, many)
-        true = (np.arange(buckets + 1) > end).astype(float)
+    for bucket in range(buckets):
+        counters = _fleet(metric, kind, bucket, many)
+        true = (np.arange(buckets + 1) > bucket).astype(float)
         for level, mechanism in enumerate(mechanisms):
             for payload in mechanism.payloads():
                 fake = [own.copy() for own in counters]
                 fake[level] += times * _adds(mechanism, payload)
                 found = fit(mechanisms, tree_of(kind), fake).before()
                 most = max(most, float(np.abs(found - true).max()) * many / times)
-    stated = gain(metric).row
-    assert stated * 0.5 <= most <= stated * 1.01
+    assert most == pytest.approx(gain(metric).row, rel=0.01)
 
 
 def _adds(mechanism: object, payload: int) -> np.ndarray:

@@ -20,6 +20,7 @@ import yaml
 
 from support.commands import COMMAND, EDITOR, ROOT
 from support.deployed import DEPLOY, answers, batches, users
+from support.endpoints import TLS
 from support.ports import free_port
 from support.programs import deploys, program
 from support.prometheus import promtool, query, rules
@@ -111,6 +112,22 @@ def test_compose_fits_together() -> None:
     assert promtool("check", "config", DEPLOY / "prometheus" / "prometheus.yml").returncode == 0
     (scraped,) = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())["scrape_configs"]
     assert scraped["static_configs"] == [{"targets": ["aggregator:8471"]}]
+
+
+def test_the_edge_of_the_containers_is_that_of_a_machine_with_others_behind(tmp_path: Path) -> None:
+    """nginx takes its upstreams, and they say the same as those of one machine, but where the aggregator is."""
+    upstreams = (HERE / "upstreams.conf").read_text()
+    (own, there) = (re.findall(r"^upstream .*", text, re.MULTILINE)
+                    for text in (upstreams, (DEPLOY / "nginx" / "upstreams.conf").read_text()))  # fmt: skip
+    assert [line.replace("aggregator:", "127.0.0.1:") for line in own] == there
+    (tmp_path / "upstreams.conf").write_text(upstreams.replace("aggregator:", "127.0.0.1:"))
+    text = (DEPLOY / "nginx" / "nginx.conf").read_text()
+    for name, file in (("server.pem", "server.pem"), ("server.key", "server.key"), ("people.pem", "ca.pem")):
+        text = text.replace(f"/etc/deniable/{name}", str(TLS / file))
+    (tmp_path / "nginx.conf").write_text(text)
+    where = ("-p", tmp_path, "-c", tmp_path / "nginx.conf", "-g", f"pid {tmp_path / 'pid'};")
+    found = subprocess.run([program("nginx"), "-t", *where], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
 
 
 def test_each_container_has_its_bounds() -> None:

@@ -38,11 +38,17 @@ DEVICES = 8
 class Fleet:
     """Devices, each of whose batches carries a level that no other one has, twice."""
 
-    sent: int = 0
+    first: int = 0
+    """The level of its first batch."""
+    sent: int = field(init=False)
+    """The level of the next one."""
     batches: dict[int, SubmitReportsRequest] = field(default_factory=dict)
     """By level."""
     acknowledged: set[int] = field(default_factory=set)
     ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.sent = self.first
 
     async def device(self, client: Client) -> None:
         """Report, again and again, until there is nothing left to say."""
@@ -57,14 +63,14 @@ class Fleet:
 
     async def more(self, batches: int) -> None:
         """Return when so many more are acknowledged."""
-        goal = min(len(self.acknowledged) + batches, LEVELS)
+        goal = min(len(self.acknowledged) + batches, LEVELS - self.first)
         await until(lambda: len(self.acknowledged) >= goal)
 
 
 @contextlib.asynccontextmanager
-async def reporting(port: int) -> AsyncIterator[Fleet]:
+async def reporting(port: int, first: int = 0) -> AsyncIterator[Fleet]:
     """Devices that report meanwhile."""
-    fleet = Fleet()
+    fleet = Fleet(first)
     async with connections(port, DEVICES) as clients:
         devices = [asyncio.create_task(fleet.device(client)) for client in clients]
         yield fleet
@@ -130,6 +136,34 @@ def test_export_and_import_under_load(tmp_path: Path) -> None:
         assert written(tmp_path / "last") == [sorted(fleet.acknowledged)] * 2
         async with stored_in(there) as store:
             assert await levels(store, epoch) == [first, second]
+
+    asyncio.run(load())
+
+
+def test_what_is_imported_while_devices_report_is_added_to_what_they_say(tmp_path: Path) -> None:
+    """To the same counters of the same epoch, by another process than the one that takes reports: each batch of both
+    fleets is counted once, and none fails."""
+    metrics, data, there, file = (tmp_path / name for name in ("metrics.toml", "data", "there", "file"))
+    metrics.write_text(TEXT)
+
+    async def load() -> None:
+        epoch = today()
+        async with running(metrics, "--data", data) as one:
+            async with reporting(one.port) as brought:
+                await brought.more(300)
+            assert await one.end() == 0
+        async with stored_in(data):
+            exported = await asyncio.to_thread(deniable, "export", file, metrics, "--open", "--data", data)
+        assert (exported.returncode, exported.stderr) == (0, "")
+        async with running(metrics, "--data", there) as other:
+            async with reporting(other.port, LEVELS // 2) as own:
+                await own.more(100)
+                told = await asyncio.to_thread(deniable, "import", file, metrics, "--data", there)
+                assert (told.returncode, told.stderr) == (0, "")
+                await own.more(100)
+            assert await other.end() == 0
+        async with stored_in(there) as store:
+            assert await levels(store, epoch) == [sorted(brought.acknowledged | own.acknowledged)] * 2
 
     asyncio.run(load())
 

@@ -11,18 +11,22 @@ import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import grpc
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from deniable import Credentials
+from deniable_aggregator import Reader
 from support.commands import EDITOR, serving
+from support.deployed import batches
 from support.endpoints import TLS
 from support.waiting import PATIENCE, soon
 
+ANSWERS = {"dark_mode": True, "crashed": False, "session_minutes": 40.0, "browser": "firefox"}
 PAUSE = 0.01
-"""Seconds between calls: who asks for its health hundreds of times a second is taken for a flood."""
+"""Seconds between calls."""
+SECRETS = grpc.ssl_channel_credentials((TLS / "ca.pem").read_bytes())
 
 
 def put(name: str, *files: Path) -> None:
@@ -50,7 +54,7 @@ def shown(endpoint: str) -> str:
 
 
 class Calls:
-    """Calls that follow each other, on connections of their own or on one."""
+    """Batches that follow each other, on connections of their own or on one."""
 
     def __init__(self, endpoint: str, *, fresh: bool) -> None:
         self.done = 0
@@ -72,7 +76,9 @@ class Calls:
         channel = self._channel()
         while not self._ended.wait(PAUSE):
             try:
-                health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
+                (own,) = batches(1, ANSWERS)
+                submit: Any = channel.unary_unary("/deniable.v1.ReportService/SubmitReports")
+                submit(own.request, timeout=PATIENCE)
                 self.done += 1
             except grpc.RpcError as error:
                 self.failed.append(error)
@@ -82,8 +88,7 @@ class Calls:
         channel.close()
 
     def _channel(self) -> grpc.Channel:
-        secrets = grpc.ssl_channel_credentials((TLS / "ca.pem").read_bytes())
-        return grpc.secure_channel(self._endpoint, secrets, [("grpc.use_local_subchannel_pool", 1)])
+        return grpc.secure_channel(self._endpoint, SECRETS, [("grpc.use_local_subchannel_pool", 1)])
 
 
 @pytest.fixture
@@ -110,7 +115,8 @@ def endpoint(tmp_path: Path, files: tuple[Path, Path], log: Path) -> Iterator[st
 
 
 def test_a_renewed_certificate_is_shown_and_no_call_fails(endpoint: str, files: tuple[Path, Path], log: Path) -> None:
-    """On connections that are there, and on ones that come, before, while and after it is replaced."""
+    """On connections that are there, and on ones that come, before, while and after it is replaced: each batch
+    of both is counted, once."""
     certificate, key = files
     assert shown(endpoint) == "server"
     with Calls(endpoint, fresh=False) as kept, Calls(endpoint, fresh=True) as fresh:
@@ -124,5 +130,7 @@ def test_a_renewed_certificate_is_shown_and_no_call_fails(endpoint: str, files: 
         soon(lambda: kept.done > done[0] + 10 and fresh.done > done[1] + 10)
     assert not kept.failed
     assert not fresh.failed
+    with Reader(endpoint, credentials=Credentials(roots=(TLS / "ca.pem").read_bytes())) as reader:
+        assert {row["reports"] for row in reader.estimates("crashed")} == {kept.done + fresh.done}
     assert "the key is not the certificate's" in log.read_text()
     assert "the certificate has been renewed" in log.read_text()
