@@ -33,6 +33,8 @@ _ROUND = 500_000
 _SAID_EVERY = 1_000_000
 _SLOW_SECONDS = 60
 """For one input that is a hang, also of a process that gives way to all others."""
+_SLOW_ROUND_SECONDS = 600
+"""For a thousand, of which each is changed by chance alone: most take a second, and questions ten."""
 _MOST_MEMORY = 2048
 """Megabytes of a process."""
 _GROWN = 16 << 20
@@ -115,7 +117,7 @@ def change(name: str, runs: int, seed: int) -> None:
     for number in range(runs):
         data = changed(chance, inputs, own)
         if number % 1000 == 0:
-            faulthandler.dump_traceback_later(1000 * _SLOW_SECONDS, exit=True)
+            faulthandler.dump_traceback_later(_SLOW_ROUND_SECONDS, exit=True)
         try:
             tally(data)
         except BaseException:
@@ -136,7 +138,7 @@ def guide(atheris: Any, name: str, runs: int, seed: int) -> None:
         (kept / f"begin-{number:03}").write_bytes(each)
     arguments = [
         f"-runs={runs}", f"-seed={seed}", f"-max_len={own.longest}", f"-timeout={_SLOW_SECONDS}", "-verbosity=0",
-        f"-rss_limit_mb={_MOST_MEMORY}", f"-dict={_words(name, own)}", f"-artifact_prefix={kept}.",
+        f"-rss_limit_mb={_MOST_MEMORY}", *_words(name, own), f"-artifact_prefix={kept}.",
         "-print_final_stats=1", f"-only_ascii={int(own.text)}",
     ]  # fmt: skip
     tally = Tally(name, own.judge, runs, guided=True)
@@ -154,11 +156,11 @@ def guide(atheris: Any, name: str, runs: int, seed: int) -> None:
     atheris.Fuzz()
 
 
-def _words(name: str, own: Target) -> Path:
-    """The fuzzer's dictionary."""
+def _words(name: str, own: Target) -> list[str]:
+    """The fuzzer's dictionary; it takes no empty one."""
     words = KEPT / f"{name}.words"
     words.write_text("".join(f'"{_quoted(word)}"\n' for word in own.words))
-    return words
+    return [f"-dict={words}"] if own.words else []
 
 
 def _quoted(word: bytes) -> str:

@@ -48,8 +48,14 @@ def judge(data: bytes) -> str:
     elif outcome == "used":
         assert isinstance(counts, dict)
         assert marked or not rest or schema.MIGRATIONS[0][:20].encode() in rest or b"CREATE TABLE" in rest
+        try:
+            assert ledger.read(file) is not None
+        except StateError:  # a table is not as it was, and nobody has looked at it yet: whoever does finds that out
+            state = State(file, lambda: _NOW, warned.append)
+            state.run(ledger.charges)
+            state.close()
+            assert warned
         outcome = "set aside" if warned else "used"
-        assert ledger.read(file) is not None
     return outcome
 
 
@@ -62,7 +68,8 @@ def seeds() -> list[bytes]:
         state.close()
         whole = own.read_bytes()
     other = whole[:68] + bytes(4) + whole[72:]
-    return [b"-" + each for each in (whole, other, b"", b"Dear diary, " * 20)] + [b"j" + whole]
+    renamed = whole.replace(b"delta_cost", b"delta_most")
+    return [b"-" + each for each in (whole, other, renamed, b"", b"Dear diary, " * 20)] + [b"j" + whole]
 
 
 TARGET = Target(
