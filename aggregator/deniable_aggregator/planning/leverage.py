@@ -32,7 +32,7 @@ from deniable.mechanisms import Mechanism
 from deniable_aggregator.answers import Measure, answer
 from deniable_aggregator.answers.distribution import tree_of
 from deniable_aggregator.answers.tree import hierarchy_of
-from deniable_aggregator.estimators import Tree, expected, farthest, frequencies, named, of_levels
+from deniable_aggregator.estimators import Tree, expected, farthest, frequencies, named, of_levels, table
 
 __all__ = ["Gain", "gain", "gain_of_ten"]
 
@@ -122,17 +122,27 @@ def _of_levels(
 
 
 def _of_tables(kind: Joint, mechanisms: Sequence[Mechanism]) -> Gain:
-    """Of the most sensitive cell or marginal; all cells together, of which marginals are sums."""
+    """Of the most sensitive cell or marginal; all cells together, of which marginals are sums. A marginal that
+    several tables tell of is their average, in which each has its part."""
     farthest, together = 0.0, 0.0
-    for about, size, mechanism in zip(kind.tables, kind.sizes, mechanisms, strict=True):
+    sure = [_sure(kind, about, mechanism) for about, mechanism in zip(kind.tables, mechanisms, strict=True)]
+    for own, size, mechanism in zip(sure, kind.sizes, mechanisms, strict=True):
         alone, found = _of(kind, mechanism), frequencies(mechanism, np.zeros(mechanism.shape.counters, np.int64))
         farthest, together = max(farthest, alone.row), max(together, alone.together)
-        for name in about:
+        for name in own:
             cells = size // len(kind.values(name))
             least, most = named(mechanism, cells, size)
             expecting, apart = cells * found.q, found.p - found.q
-            farthest = max(farthest, (most - expecting) / apart, 1 - (least - expecting) / apart)
+            part = own[name] / sum(each.get(name, 0.0) for each in sure)
+            farthest = max(farthest, part * max((most - expecting) / apart, 1 - (least - expecting) / apart))
     return Gain(len(mechanisms) * farthest, len(mechanisms) * max(farthest, together))
+
+
+def _sure(kind: Joint, about: Sequence[str], mechanism: Mechanism) -> dict[str, float]:
+    """How sure a table's reports are of the marginals of each of its sources: one over the variance of one."""
+    counters = np.full(mechanism.shape.counters, _FLEET)
+    found = table(mechanism, counters, [len(kind.values(name)) for name in about])
+    return {name: float(1 / found.marginal(axis).whole[0]) for axis, name in enumerate(about)}
 
 
 def _of_vector(kind: Vector, mechanism: Mechanism) -> Gain:
