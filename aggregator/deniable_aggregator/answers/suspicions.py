@@ -50,7 +50,10 @@ _Floats = NDArray[np.float64]
 
 _SHARES = "shares beyond all that are possible"
 RATE = 1e-4
-"""An honest epoch has a suspicion at most so often."""
+"""An honest epoch has a suspicion at most so often, however often it is looked at."""
+_LOOKS = 10
+"""One that is open is looked at as it grows: any of 96 looks has a mark some twenty times as often as the last. As a
+look at counters has it less than half as often as it might, a tenth for each is enough (docs/poisoning.md)."""
 _BEFORE = 7
 """So many epochs say how many reports there usually are,"""
 _TIMES = 2
@@ -65,8 +68,9 @@ class Suspicion(NamedTuple):
     """How often an honest epoch has a mark like this one or a stronger one, of all that is looked at: at most."""
 
 
-def suspicions(metric: Metric, counters: Counters, rate: float = RATE) -> tuple[Suspicion, ...]:
-    """Those of one epoch's counters, in which each device has reported once; an honest epoch has any at that rate."""
+def suspicions(metric: Metric, counters: Counters, rate: float = RATE / _LOOKS) -> tuple[Suspicion, ...]:
+    """Those of one epoch's counters, in which each device has reported once; an honest epoch has any at that rate,
+    each time that it is looked at."""
     tests = [(what, chances) for what, chances in _tests(metric, counters) if len(chances)]
     count = sum(len(chances) for _, chances in tests)
     least: dict[str, float] = {}
